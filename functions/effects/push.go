@@ -87,6 +87,11 @@ func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, 
 	if err != nil {
 		return ledger.Message{}, err
 	}
+	read, err := httpfunc.AwaitTurn(r.Context(), body)
+	if err != nil {
+		return ledger.Message{}, err
+	}
+	defer read()
 	structured := strings.HasPrefix(r.Header.Get("Content-Type"), event.ApplicationCloudEventsJSON)
 	if r.Header.Get("Ce-Type") == "" && !structured {
 		return parse(body)

@@ -48,7 +48,13 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
+	parsed, err := httpfunc.AwaitTurn(r.Context(), body)
+	if err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
 	registration, intention, err := Parse(body, began)
+	parsed()
 	switch {
 	case err != nil:
 		httpfunc.WriteError(w, err)

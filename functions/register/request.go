@@ -12,6 +12,7 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -38,6 +39,8 @@ type Request struct {
 const (
 	maxLabel = ledger.MaxCorrelationBytes // bytes of a job kind or correlation id
 	maxAhead = time.Hour                  // how far a submitter's clock may be ahead
+	// maxUnknown is how many fields that do not exist are named in an answer.
+	maxUnknown = 20
 )
 
 // An Intention is one to record, or with Withdraw to take back.
@@ -49,8 +52,8 @@ type Intention struct {
 // Parse reads a request. It returns a registration or an intention; the other one is nil. The error
 // is a *httpfunc.Error with all problems.
 func Parse(body []byte, now time.Time) (*ledger.Registration, *Intention, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
+	var checked struct{} // nothing is stored
+	if err := json.Unmarshal(body, &checked); err != nil {
 		return nil, nil, bad("the body is not a registration, which is " +
 			`{"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, which is ` +
 			`{"intent":true,"correlationId","attempt","jobKind","metadata","collection"}: ` + unfit(err))
@@ -72,6 +75,7 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *Intention, error)
 	}
 	var problems []string
 	unread := map[string]bool{}
+	fields, more := fieldsOf(body, func(field string) bool { _, ok := known[field]; return ok })
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		f, ok := known[field]
 		if !ok {
@@ -85,16 +89,37 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *Intention, error)
 	if unread["intent"] {
 		return nil, nil, bad(problems...) // the other checks depend on it
 	}
-	registration, intention, more := request.check(now)
-	for _, problem := range more {
+	registration, intention, others := request.check(now)
+	for _, problem := range others {
 		if field, _, _ := strings.Cut(problem, ":"); !unread[field] {
 			problems = append(problems, problem)
 		}
+	}
+	if more > 0 {
+		problems = append(problems, fmt.Sprintf("%d more fields do not exist", more))
 	}
 	if len(problems) > 0 {
 		return nil, nil, bad(problems...)
 	}
 	return registration, intention, nil
+}
+
+// fieldsOf returns the fields of a body that are known, and maxUnknown of the others; more is how many
+// there are beside.
+func fieldsOf(body []byte, known func(string) bool) (fields map[string]json.RawMessage, more int) {
+	fields = map[string]json.RawMessage{}
+	unknown, read := 0, jsonscan.New(body)
+	read.Object(func(key []byte) {
+		field := string(key)
+		if !known(field) {
+			if unknown++; unknown > maxUnknown {
+				more++
+				return
+			}
+		}
+		fields[field] = read.Value()
+	})
+	return fields, more
 }
 
 // check returns what the request asks for, or all its problems.

@@ -7,6 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/trust"
 )
@@ -14,7 +15,12 @@ import (
 // accept makes a delivery durable: it ingests the event, confirms it at Gemini, or quarantines it.
 func (h handler) accept(r *http.Request, body []byte, proof trust.Proof) (ledger.Receipt, error) {
 	id := r.Header.Get(gemini.HeaderID)
+	decoded, err := httpfunc.AwaitTurn(r.Context(), body)
+	if err != nil {
+		return ledger.Receipt{}, err
+	}
 	event, err := gemini.DecodeEvent(id, body)
+	decoded()
 	if err != nil {
 		return h.quarantineUndecoded(r, body, err, proof)
 	}

@@ -1,12 +1,13 @@
 package gemini
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -28,55 +29,100 @@ const (
 // then of the object itself. Then it takes every nested object, the shallower first, and at one
 // depth in the order of the keys. Only a text of at most 256 bytes under CorrelationKey counts.
 // CorrelationOf returns "" where there is none, where the bytes are no JSON object, and where the
-// id is garbled: it could be another operation's. It costs about as much as decoding the object.
+// id is garbled: it could be another operation's. It reads the object in place, in two passes.
 func CorrelationOf(claims json.RawMessage) string {
-	if id := findCorrelation(claims); !operation.Garbled(id) {
+	if !utf8.Valid(claims) || !json.Valid(claims) { // what is not UTF-8 could make two ids equal
+		return ""
+	}
+	if id := findCorrelation(object(claims)); !operation.Garbled(id) {
 		return id
 	}
 	return ""
 }
 
 // findCorrelation returns the id as decoded, even if it is garbled.
-func findCorrelation(claims json.RawMessage) string {
-	var root map[string]any
-	if !utf8.Valid(claims) || json.Unmarshal(claims, &root) != nil {
-		return "" // invalid UTF-8 decodes to U+FFFD, which could make two ids equal
-	}
-	data, _ := root["data"].(map[string]any)
-	for _, holder := range []map[string]any{data, root} {
+func findCorrelation(root object) string {
+	for _, holder := range []object{root.object("data"), root} {
 		for _, key := range []string{"user_metadata", "userMetadata"} {
-			metadata, _ := holder[key].(map[string]any)
-			if id := correlationIn(metadata); id != "" {
+			if id := correlationIn(holder.object(key).get(CorrelationKey)); id != "" {
 				return id
 			}
 		}
 	}
-	level := []any{root}
-	for depth := 0; depth < maxCorrelationDepth && len(level) > 0; depth++ {
-		var below []any
-		for _, value := range level {
-			switch value := value.(type) {
-			case map[string]any:
-				if id := correlationIn(value); id != "" {
-					return id
-				}
-				for _, key := range slices.Sorted(maps.Keys(value)) {
-					below = append(below, value[key])
-				}
-			case []any:
-				below = append(below, value...)
-			}
-		}
-		level = below
-	}
-	return ""
-}
-
-// correlationIn returns the id in metadata itself, not in an object below it.
-func correlationIn(metadata map[string]any) string {
-	id, _ := metadata[CorrelationKey].(string)
-	if id = strings.TrimSpace(id); len(id) > maxCorrelation {
+	if !isObject(root) {
 		return ""
 	}
-	return id
+	s := search{cursor: jsonscan.New(root), depth: maxCorrelationDepth}
+	s.value()
+	return s.id
+}
+
+// correlationIn returns the id that is the value of a CorrelationKey; "" if it is none.
+func correlationIn(value []byte) string {
+	id := bytes.TrimSpace(jsonscan.Text(value))
+	if len(id) > maxCorrelation {
+		return ""
+	}
+	return string(id)
+}
+
+// A search goes through a value once and keeps the id of the first object in the order of
+// CorrelationOf. Where two members of an object have one name, the later is first.
+type search struct {
+	cursor *jsonscan.Cursor
+	path   []step // to the value that is being read
+
+	id    string
+	found []step // the path to its object
+	depth int    // only objects on a shorter path, or on one as long, are of interest
+}
+
+// A step leads from a value to one below it.
+type step struct {
+	at    int    // where in the text the value below is
+	key   []byte // of a member
+	index int    // in a list
+}
+
+// value searches the next value, and those below it.
+func (s *search) value() {
+	if len(s.path) >= maxCorrelationDepth || len(s.path) > s.depth {
+		s.cursor.Value()
+		return
+	}
+	below := func(next step) {
+		s.cursor.Kind()
+		next.at = s.cursor.At()
+		s.path = append(s.path, next)
+		s.value()
+		s.path = s.path[:len(s.path)-1]
+	}
+	if s.cursor.Kind() == '[' {
+		s.cursor.List(func(index int) { below(step{index: index}) })
+		return
+	}
+	s.cursor.Object(func(key []byte) {
+		if string(key) != CorrelationKey || s.cursor.Kind() != '"' {
+			below(step{key: slices.Clone(key)})
+		} else if id := correlationIn(s.cursor.Value()); id != "" && s.isFirst() {
+			s.id, s.found, s.depth = id, slices.Clone(s.path), len(s.path)
+		}
+	})
+}
+
+// isFirst reports whether the object that is being read comes before the one that was found.
+func (s *search) isFirst() bool {
+	if s.id == "" || len(s.path) < len(s.found) {
+		return true
+	}
+	for i, step := range s.path {
+		other := s.found[i]
+		if step.at == other.at {
+			continue // the same value
+		}
+		if order := cmp.Or(bytes.Compare(step.key, other.key), cmp.Compare(step.index, other.index)); order != 0 {
+			return order < 0
+		}
+	}
+	return true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -39,7 +40,7 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 	if err != nil {
 		return operation.Event{}, err
 	}
-	correlationID := findCorrelation(body)
+	correlationID := findCorrelation(envelope)
 	if operation.Garbled(correlationID) {
 		return operation.Event{}, &MalformedError{
 			Problem: fmt.Sprintf("its correlation id %+q has U+FFFD in place of what could not be decoded", correlationID),
@@ -61,22 +62,25 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 	}, nil
 }
 
-// readEnvelope decodes the outer object. Invalid UTF-8 is refused, because replacing it could make
+// readEnvelope checks the outer object. Invalid UTF-8 is refused, because replacing it could make
 // two ids equal. Half a surrogate pair ("\ud800") decodes to U+FFFD; an id with it is refused
 // later.
 func readEnvelope(body []byte) (object, error) {
 	if !utf8.Valid(body) {
 		return nil, &MalformedError{Problem: "it is not UTF-8"}
 	}
-	var envelope object
-	if err := json.Unmarshal(body, &envelope); err != nil {
+	var checked struct{} // nothing is stored
+	if err := json.Unmarshal(body, &checked); err != nil {
 		return nil, &MalformedError{Problem: "it is not a JSON object", Err: err}
 	}
-	if envelope == nil {
+	if !isObject(body) {
 		return nil, &MalformedError{Problem: "it is null, not a JSON object"}
 	}
-	return envelope, nil
+	return body, nil
 }
+
+// isObject reports whether a JSON value is an object.
+func isObject(value []byte) bool { return jsonscan.New(value).Kind() == '{' }
 
 // collectionOf returns the collection of bare ids in events of a kind, or "" for an unknown kind
 // [K2].
@@ -143,11 +147,11 @@ func findName(envelope, data object, collection operation.Collection) (operation
 
 // wrongKind returns a name field that is not a text, for the error to show.
 func wrongKind(envelope, data object) (field, kind string) {
-	if raw, has := envelope["data"]; has && data == nil {
+	if raw := envelope.get("data"); raw != nil && data == nil {
 		return "data", kindOf(raw)
 	}
 	for _, key := range []string{"id", "name", "operation", "operationName", "resourceName"} {
-		if raw, has := data[key]; has {
+		if raw := data.get(key); raw != nil {
 			return "data." + key, kindOf(raw)
 		}
 	}

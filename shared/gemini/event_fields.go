@@ -3,11 +3,11 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -19,23 +19,19 @@ const (
 	maxFieldsListed = 40
 )
 
-// An object is a JSON object whose values are decoded on demand. A nil object has no fields.
-type object map[string]json.RawMessage
+// An object is the text of a JSON object, whose members are decoded on demand: a tree of all of them
+// would take many times the memory. A nil object has no members.
+type object []byte
 
-// text returns a field that is a text, trimmed, or "" for anything else.
+// get returns a member's value, the last where there are several; nil if there is none.
+func (o object) get(key string) json.RawMessage { return jsonscan.New(o).Member(key) }
+
+// text returns a member that is a text, trimmed, or "" for anything else.
 func (o object) text(key string) string {
-	raw := o[key]
-	if len(raw) == 0 || raw[0] != '"' {
-		return ""
-	}
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return ""
-	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(string(jsonscan.Text(o.get(key))))
 }
 
-// firstText returns the first of these fields that is a non-empty text.
+// firstText returns the first of these members that is a non-empty text.
 func (o object) firstText(keys ...string) string {
 	for _, key := range keys {
 		if text := o.text(key); text != "" {
@@ -45,50 +41,39 @@ func (o object) firstText(keys ...string) string {
 	return ""
 }
 
-// scalar returns a field that is a text or a number, as text. Error codes come as either.
+// scalar returns a member that is a text or a number, as text. Error codes come as either.
 func (o object) scalar(key string) string {
-	if raw := o[key]; kindOf(raw) == "a number" {
+	if raw := o.get(key); kindOf(raw) == "a number" {
 		return string(raw)
 	}
 	return o.text(key)
 }
 
-// first returns the first of these fields that is present.
-func (o object) first(keys ...string) json.RawMessage {
-	for _, key := range keys {
-		if raw, has := o[key]; has {
-			return raw
-		}
+// object returns a member that is an object, or nil for anything else.
+func (o object) object(key string) object {
+	if raw := o.get(key); isObject(raw) {
+		return object(raw)
 	}
 	return nil
 }
 
-// object returns a field that is an object, or nil for anything else.
-func (o object) object(key string) object {
-	raw := o[key]
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil
-	}
-	var fields object
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil
-	}
-	return fields
-}
-
-// names lists the fields of an envelope and its data, for an error [K3].
+// names lists the members of an envelope and its data, for an error [K3].
 func (o object) names(data object) []string {
-	names := slices.Collect(maps.Keys(o))
-	for key := range data {
-		names = append(names, "data."+key)
+	var names []string
+	add := func(prefix string) func([]byte) {
+		return func(key []byte) {
+			at, has := slices.BinarySearch(names, prefix+string(key))
+			if !has && at < maxFieldsListed {
+				names = slices.Insert(names, at, prefix+string(key))
+				names = names[:min(len(names), maxFieldsListed)]
+			}
+		}
 	}
-	slices.Sort(names)
+	jsonscan.New(o).Object(add(""))
+	jsonscan.New(data).Object(add("data."))
 	for i, name := range names {
 		quoted := diag.QuoteUpTo(name, maxQuoted)
 		names[i] = diag.Cut(quoted[1:len(quoted)-1], maxQuoted)
-	}
-	if len(names) > maxFieldsListed {
-		names = names[:maxFieldsListed]
 	}
 	return names
 }
@@ -124,7 +109,7 @@ func readResult(data object) operation.Result {
 		OutputFile: firstOf(
 			data.firstText("output_file_uri", "video_uri", "file_name", "file_id"),
 			output.firstText("responsesFile", "responses_file")),
-		Inline: holdsItems(data["output"]),
+		Inline: holdsItems(data.get("output")),
 		ErrorCode: diag.Cut(firstOf(data.scalar("error_code"),
 			failure.scalar("code"), failure.text("status")), maxErrorCode),
 		ErrorMessage: diag.Cut(firstOf(data.text("error_message"),
@@ -139,7 +124,13 @@ func holdsItems(output json.RawMessage) bool {
 		if list, ok := bytes.CutPrefix(output, []byte("[")); ok {
 			return !bytes.HasPrefix(bytes.TrimSpace(list), []byte("]"))
 		}
-		output = object{"": output}.object("").first("inlinedResponses", "inlined_responses", "inlinedEmbedContentResponses")
+		holder := object(output)
+		output = nil
+		for _, key := range []string{"inlinedEmbedContentResponses", "inlined_responses", "inlinedResponses"} {
+			if raw := holder.get(key); raw != nil {
+				output = raw
+			}
+		}
 	}
 	return false
 }

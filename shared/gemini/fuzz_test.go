@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -94,6 +95,26 @@ func FuzzDecodeEvent(f *testing.F) {
 	})
 }
 
+// members returns a number that grows with the members of all objects in a JSON text.
+func members(text []byte) (n int) {
+	decoder, inObject := json.NewDecoder(bytes.NewReader(text)), []bool{}
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return n
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			inObject = append(inObject, token == json.Delim('{'))
+		case json.Delim('}'), json.Delim(']'):
+			inObject = inObject[:len(inObject)-1]
+		}
+		if len(inObject) > 0 && inObject[len(inObject)-1] {
+			n++
+		}
+	}
+}
+
 // FuzzCorrelation: the id is found among any other fields in any order, and a display name returns
 // it [K6, G6].
 func FuzzCorrelation(f *testing.F) {
@@ -114,7 +135,8 @@ func FuzzCorrelation(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again := gemini.CorrelationOf(sorted); again != got {
+			// Of two members with one name, Marshal has the later alone.
+			if again := gemini.CorrelationOf(sorted); again != got && members(claims) == members(sorted) {
 				t.Fatalf("K6: %q in %s, %q in %s", got, claims, again, sorted)
 			}
 		}

@@ -89,7 +89,7 @@ func OutcomeOf(err error) string {
 // all bodies together [W7]. An answer that is written before its request's body has ended does not
 // wait for the rest: the connection is closed.
 func OnlyPOST(next http.Handler) http.Handler {
-	bodies := &room{}
+	bodies := newRoom()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, release := bodies.receive(w, r)
 		defer release()

@@ -2,6 +2,7 @@ package httpfunc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,11 @@ const (
 	paceTime  = 2 * time.Second
 	paceBytes = 512 << 10
 	idleBody  = 8 << 10
-	// smallBody is the largest body, in bytes, that may use the last quarter of maxHeld.
+	// smallBody is the largest body, in bytes, that may use the last quarter of maxHeld, and that is
+	// decoded without a turn.
 	smallBody = 64 << 10
+	// maxDecoded is how many larger bodies a function decodes at a time.
+	maxDecoded = 2
 )
 
 // The reasons of ReadBody's errors, which log-based metrics count.
@@ -97,7 +101,8 @@ func (m *room) receive(w http.ResponseWriter, r *http.Request) (guarded *http.Re
 	in.answer.Set("Connection", "close")
 	// It fails for a test's writer, which has no connection and so no slow sender.
 	_ = in.connection.SetReadDeadline(in.ends)
-	guarded = r.WithContext(r.Context()) // a copy, because the server inspects its own body
+	// A copy, because the server inspects its own body.
+	guarded = r.WithContext(context.WithValue(r.Context(), roomKey{}, m))
 	guarded.Body = in
 	return guarded, func() { m.release(in.held) }
 }
@@ -138,8 +143,33 @@ var errNoRoom = errors.New("too many bytes of requests are being handled; send i
 
 // A room bounds the bodies of all requests to one function together.
 type room struct {
+	turns chan struct{} // a value for each large body that is being decoded
+
 	mu   sync.Mutex
 	held int // bytes
+}
+
+func newRoom() *room { return &room{turns: make(chan struct{}, maxDecoded)} }
+
+type roomKey struct{}
+
+// AwaitTurn waits until a body that was read may be decoded, and returns what ends its turn. Behind
+// OnlyPOST only maxDecoded large ones are decoded at a time; small ones do not wait. ctx is the
+// request's. The error is an *Error: ctx ended first.
+func AwaitTurn(ctx context.Context, body []byte) (end func(), err error) {
+	m, bounded := ctx.Value(roomKey{}).(*room)
+	if !bounded || len(body) <= smallBody {
+		return func() {}, nil
+	}
+	select {
+	case m.turns <- struct{}{}:
+		return func() { <-m.turns }, nil
+	case <-ctx.Done():
+		return nil, &Error{
+			Status: http.StatusServiceUnavailable, Reason: overload,
+			Message: "other large bodies were decoded for as long as this request had; send it again later",
+		}
+	}
 }
 
 // reserve reserves n bytes for a body that holds had bytes already, and reports whether there was

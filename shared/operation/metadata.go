@@ -21,15 +21,21 @@ var ErrMetadata = errors.New("metadata is not a JSON object")
 // ParseMetadata returns text without white space, if it is a JSON object. Nothing, null and {} are
 // empty. The error wraps ErrMetadata.
 func ParseMetadata(text []byte) (Metadata, error) {
-	fields, err := metadataFields(text)
-	if err != nil || len(fields) == 0 {
+	if len(text) == 0 {
+		return "", nil
+	}
+	var checked struct{} // nothing is stored: it may be larger than metadata can be
+	if err := decodeMetadata(text, &checked); err != nil {
 		return "", err
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrMetadata, err)
 	}
-	return Metadata(compact.String()), nil
+	if m := compact.String(); m != "{}" && m != "null" {
+		return Metadata(m), nil
+	}
+	return "", nil
 }
 
 // Add returns m with the fields of other that m does not have: a second registration may add
@@ -120,14 +126,18 @@ func metadataFields(text []byte) (map[string]json.RawMessage, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	if !utf8.Valid(text) {
-		return nil, fmt.Errorf("%w: it is not UTF-8", ErrMetadata)
-	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, unfit(err)
+	return fields, decodeMetadata(text, &fields)
+}
+
+func decodeMetadata(text []byte, into any) error {
+	if !utf8.Valid(text) {
+		return fmt.Errorf("%w: it is not UTF-8", ErrMetadata)
 	}
-	return fields, nil
+	if err := json.Unmarshal(text, into); err != nil {
+		return unfit(err)
+	}
+	return nil
 }
 
 // unfit returns why a text is no metadata, in JSON's words instead of those of Go's decoder.

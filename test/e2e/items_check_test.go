@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -161,25 +160,6 @@ func (r *itemRun) checkRepeats() {
 		}
 	}
 	r.t.Logf("%d of %d items were repeated", repeats, r.items)
-}
-
-// peak notes how much memory a process has had resident at most: by /proc, since what the kernel
-// says of a process that has ended counts what its parent had when it was started.
-func (r *itemRun) peak(p *process) {
-	if runtime.GOOS != "linux" {
-		return
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
-	if err != nil {
-		r.t.Errorf("the memory of %s: %v", p.id, err)
-		return
-	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	var kilobytes int64
-	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
-		r.t.Errorf("the memory of %s: %v", p.id, err)
-	}
-	r.peaks[p.id] = kilobytes << 10
 }
 
 // checkMemory compares the processes that read through the results with the first, which did not

@@ -51,7 +51,7 @@ func TestItemsSIGKILL(t *testing.T) {
 	call{what: "replaying", path: "/effects", body: push(string(published), "publish"), status: 200}.make(t, p.url())
 	r.within(patience, "the bad item is done",
 		func() bool { return r.isEnded(published, "publish", ledger.EffectDone) })
-	r.peak(p)
+	r.peaks[p.id] = p.peak(r.t)
 	r.endGently()
 	want := operation.Progress{Done: r.items, Total: r.items}
 	if got := r.record(published).Progress["publish"]; got != want {
@@ -166,7 +166,7 @@ func (r *itemRun) submit(url string) {
 // strike kills a process, after a look at its memory.
 func (r *itemRun) strike(id string) {
 	p := r.find(id)
-	r.peak(p)
+	r.peaks[p.id] = p.peak(r.t)
 	p.kill()
 }
 
