@@ -122,7 +122,10 @@ func create(ctx context.Context, path string) error {
 
 func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
 	db, err := connect(path, url.Values{
-		"_txlock": {"immediate"}, "_pragma": {pragmaBusy(busy), "journal_mode(WAL)", "synchronous(FULL)"},
+		"_txlock": {"immediate"},
+		// In an empty file the kind of vacuum must be set before anything is written. A file of an older
+		// revision keeps its own, and a backup of it has this one.
+		"_pragma": {pragmaBusy(busy), "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)"},
 	})
 	if err != nil {
 		return nil, err
@@ -245,27 +248,6 @@ func (s *Store) Close() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Expire deletes every document whose expireAt has passed, and returns how many. Firestore does
-// this by itself.
-func (s *Store) Expire(ctx context.Context) (int64, error) {
-	if s.write == nil {
-		return 0, errReadOnly
-	}
-	var deleted int64
-	err := s.join(ctx, &member{write: func(ctx context.Context, tx *sql.Tx, _ int64) error {
-		result, err := tx.ExecContext(ctx, "DELETE FROM documents WHERE expire_at <= ?", s.now().UnixMicro())
-		if err != nil {
-			return err
-		}
-		deleted, err = result.RowsAffected()
-		return err
-	}})
-	if err != nil { // a caller that left must not read what the group goes on to count
-		return 0, classify("deleting expired documents", err)
-	}
-	return deleted, nil
 }
 
 // classify wraps an error of SQLite in the ledger's error for it.
