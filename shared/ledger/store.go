@@ -101,6 +101,9 @@ func (d Document) Decode(into any) error {
 type Snapshot struct {
 	Documents []Document
 	ReadTime  time.Time
+	// Leapt is when the store's clock was last seen to leap, forward or back, by what it showed then.
+	// From then on it has run evenly. Zero: never, as of a store whose clock cannot.
+	Leapt time.Time
 }
 
 // A Write replaces, creates or deletes one document.

@@ -24,7 +24,7 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 		err := s.reading(ctx, func() error {
 			return s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents)").Scan(&any)
 		})
-		snapshot.ReadTime = s.readTime()
+		snapshot.ReadTime, snapshot.Leapt = s.clock.read()
 		return snapshot, classify("reading the time", err)
 	}
 	places := make(map[ledger.Path][]int, len(paths))
@@ -47,7 +47,7 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	if err != nil {
 		return ledger.Snapshot{}, classify("reading documents", err)
 	}
-	snapshot.ReadTime = s.readTime() // read last: nothing that was read may be later
+	snapshot.ReadTime, snapshot.Leapt = s.clock.read() // read last: nothing that was read may be later
 	for _, document := range found {
 		for _, i := range places[document.Path] {
 			snapshot.Documents[i] = document
@@ -186,7 +186,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		text string
 	}{
 		{&s.get, s.read, "SELECT path, version, body, NULL FROM documents WHERE path IN (SELECT value FROM json_each(?))"},
-		{&s.next, s.write, "UPDATE sequence SET last = last + ? RETURNING last"},
+		{&s.next, s.write, advance},
 		{&s.savepoint, s.write, "SAVEPOINT member"},
 		{&s.undo, s.write, "ROLLBACK TO member"},
 		{&s.release, s.write, "RELEASE member"},
@@ -238,5 +238,3 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, r row, version int64) error
 	}
 	return fmt.Errorf("%s: %w", r.path, ledger.ErrConflict)
 }
-
-func (s *Store) readTime() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -17,14 +17,23 @@ const (
 // Expire deletes every document whose expireAt has passed, and returns how many it deleted, also with an
 // error. Firestore does this by itself. It deletes in small transactions, and others commit between two
 // of them. Then it returns the pages that are free to the file system, and truncates the log beside the
-// file; a reader may keep the log as long as it was, until the next time.
+// file; a reader may keep the log as long as it was, until the next time. For a day after its clock has
+// leapt it deletes nothing: what seems to have expired may be alive [L3].
 func (s *Store) Expire(ctx context.Context) (int64, error) {
 	if s.write == nil {
 		return 0, errReadOnly
 	}
+	now, leapt := s.clock.read()
+	var other int64 // of another process
+	if err := s.read.QueryRowContext(ctx, "SELECT leapt FROM sequence").Scan(&other); err != nil {
+		return 0, classify("reading when the clock leapt", err)
+	}
+	if now.Sub(leapt) < stillFor || now.Sub(time.UnixMicro(other)).Abs() < stillFor {
+		return 0, nil
+	}
 	deleted, err := s.inChunks(ctx, func(ctx context.Context, tx *sql.Tx) (int64, error) {
 		result, err := tx.ExecContext(ctx, `DELETE FROM documents WHERE rowid IN
-			(SELECT rowid FROM documents WHERE expire_at <= ? ORDER BY expire_at LIMIT ?)`, s.now().UnixMicro(), expireDocuments)
+			(SELECT rowid FROM documents WHERE expire_at <= ? ORDER BY expire_at LIMIT ?)`, now.UnixMicro(), expireDocuments)
 		if err != nil {
 			return 0, err
 		}

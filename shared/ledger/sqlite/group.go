@@ -145,7 +145,8 @@ func (s *Store) together(group []*member) (answers []error, began bool, err erro
 		return nil, false, err
 	}
 	var last int64
-	if err = tx.StmtContext(ctx, s.next).QueryRowContext(ctx, len(group)).Scan(&last); err != nil {
+	now, fresh, leapt := s.clock.stamp()
+	if err = tx.StmtContext(ctx, s.next).QueryRowContext(ctx, len(group), now, fresh, leapt).Scan(&last); err != nil {
 		return nil, true, err
 	}
 	answers = make([]error, len(group))
@@ -170,7 +171,9 @@ func (s *Store) together(group []*member) (answers []error, began bool, err erro
 		for i := range answers {
 			answers[i] = failed
 		}
+		return answers, true, nil
 	}
+	s.clock.stored(leapt)
 	return answers, true, nil
 }
 

@@ -19,5 +19,10 @@ CREATE INDEX children ON documents (parent, collection, listed_at, position);
 CREATE INDEX failed ON documents (parent, collection, failed_at, position) WHERE failed_at IS NOT NULL;
 CREATE INDEX expiring ON documents (expire_at) WHERE expire_at IS NOT NULL;
 
-CREATE TABLE sequence (last INTEGER NOT NULL) STRICT;
-INSERT INTO sequence VALUES (0);
+-- One row: the last version, and of the clock the highest time of a commit and when it leapt.
+CREATE TABLE sequence (
+    last    INTEGER NOT NULL,
+    highest INTEGER NOT NULL DEFAULT 0,
+    leapt   INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO sequence (last) VALUES (0);

@@ -50,6 +50,7 @@ type Store struct {
 	write *sql.DB // one connection: commits of this process queue here rather than in the file's lock; nil: only reads
 	read  *sql.DB
 	now   func() time.Time
+	clock *clock
 
 	// The statements of every commit and read, prepared: SQLite takes longer to parse them than to
 	// run them.
@@ -67,7 +68,7 @@ type Store struct {
 // beside it the same. now is the store's clock; every process that shares the file must use the
 // same. The database of another program is refused.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
-	s := &Store{now: now}
+	s := &Store{now: now, clock: newClock(now)}
 	err := create(ctx, path)
 	if err == nil {
 		s.write, err = open(path, 1, busyStep)
@@ -85,6 +86,9 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	if err == nil {
 		s.indexed = true
 		err = s.prepare(ctx)
+	}
+	if err == nil {
+		err = s.clock.load(ctx, s.read)
 	}
 	if resultCode(err) == sqlite3.SQLITE_NOTADB {
 		err = fmt.Errorf("%w: name another file", err)
@@ -154,6 +158,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err == nil && empty {
 			_, err = tx.ExecContext(ctx, schema+indexesText+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
 		}
+		if err == nil && !empty {
+			err = addClock(ctx, tx)
+		}
 		return err
 	})
 	if err != nil {
@@ -171,6 +178,18 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// addClock adds what a file of an older revision lacks: when its clock was highest, and when it leapt.
+func addClock(ctx context.Context, tx *sql.Tx) error {
+	var there bool
+	err := tx.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('sequence') WHERE name = 'leapt'").Scan(&there)
+	if err != nil || there {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `ALTER TABLE sequence ADD COLUMN highest INTEGER NOT NULL DEFAULT 0;
+		ALTER TABLE sequence ADD COLUMN leapt INTEGER NOT NULL DEFAULT 0`)
+	return err
 }
 
 // An index is a statement of indexes.sql, and the name of what it makes.

@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+)
+
+const (
+	// leap is by how much a clock may be set while it runs, such as by NTP: more is a leap.
+	leap = time.Hour
+	// stillFor is for how long nothing expires after a leap. An operator has a day to set it right.
+	stillFor = 24 * time.Hour
+)
+
+// A clock is the store's. It notices that it leaps: in one process where the time of the day and that
+// of the process differ, and from one process to the next where it stands before the highest time that
+// a commit left in the file. Where it stands behind that, the ledger has rested, and that is no leap.
+type clock struct {
+	now func() time.Time
+	// passed is how much of the process's time passed between two of now's.
+	passed func(from, to time.Time) time.Duration
+
+	mu      sync.Mutex
+	last    time.Time // of now, with the process's time
+	highest time.Time // of all commits and reads since the last leap
+	leapt   time.Time // when it leapt last, by what it showed then; zero: never
+	fresh   bool      // that is not in the file yet
+}
+
+func newClock(now func() time.Time) *clock {
+	return &clock{now: now, passed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
+}
+
+// read returns the time, to the microsecond, and when the clock leapt last.
+func (c *clock) read() (now, leapt time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.now()
+	now = at.UTC().Truncate(time.Microsecond) // without the process's time
+	back := now.Before(c.highest.Add(-leap))
+	if back || !c.last.IsZero() && (now.Sub(c.last.Round(0))-c.passed(c.last, at)).Abs() > leap {
+		c.leapt, c.highest, c.fresh = now, now, true
+	}
+	c.last = at
+	if now.After(c.highest) {
+		c.highest = now
+	}
+	return now, c.leapt
+}
+
+// load takes over what the file has.
+func (c *clock) load(ctx context.Context, db *sql.DB) error {
+	var highest, leapt int64
+	err := db.QueryRowContext(ctx, "SELECT highest, leapt FROM sequence").Scan(&highest, &leapt)
+	if err == nil && highest > 0 {
+		c.highest = time.UnixMicro(highest).UTC()
+	}
+	if err == nil && leapt > 0 {
+		c.leapt = time.UnixMicro(leapt).UTC()
+	}
+	return err
+}
+
+// advance is what a commit leaves in the file: it counts versions, keeps the highest time, and a leap
+// that is not there yet. With a leap the highest time begins again.
+const advance = `UPDATE sequence SET last = last + ?1,
+	highest = CASE WHEN ?3 THEN ?2 ELSE max(highest, ?2) END,
+	leapt = CASE WHEN ?3 THEN ?4 ELSE leapt END
+	RETURNING last`
+
+// stamp returns advance's parameters about the clock.
+func (c *clock) stamp() (now int64, fresh bool, leapt int64) {
+	at, _ := c.read()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leapt.IsZero() {
+		return at.UnixMicro(), false, 0
+	}
+	return at.UnixMicro(), c.fresh, c.leapt.UnixMicro()
+}
+
+// stored notes that a leap is in the file.
+func (c *clock) stored(leapt int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fresh && c.leapt.UnixMicro() == leapt {
+		c.fresh = false
+	}
+}
