@@ -26,11 +26,13 @@ func newCanary(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "canary",
 		Short: "Prove a deployment from end to end, link by link",
-		Long: "Sends one thing through each chain of a deployment and watches it arrive: a signed delivery through the\n" +
-			"public address, a message through the topic and its push, and a run of the scheduler's job. A step that\n" +
-			"fails says which link is cut, and what to look at. No effect runs, and nothing is left behind.\n\n" +
-			"With --spend it also submits a real batch of one request, times every hop to its effects, and compares\n" +
-			"what Gemini sent with what is documented; --json makes a report of it that holds no secret.\n\n" +
+		Long: "Sends one thing through each chain of a deployment and watches it arrive: an intent through Register, a\n" +
+			"signed delivery through the public address, a message through the topic and its push, and a run of the\n" +
+			"scheduler's job. A step that fails says which link is cut, and what to look at. No effect runs, and nothing\n" +
+			"is left behind. Register needs OPLEDGER_URL and OPLEDGER_TOKEN, as a submitter does; without them that step\n" +
+			"is left out.\n\n" +
+			"With --spend it also submits a real batch of one request, and times every hop to its effects; --json makes\n" +
+			"a report of it that holds no secret.\n\n" +
 			"It needs the settings of the deployment's commands, which terraform output and scripts/deploy print, and\n" +
 			"the credentials of gcloud auth application-default login. scripts/doctor --live finds them by itself.",
 		Example: "  opledger canary --region europe-west1\n" +
@@ -64,6 +66,7 @@ type canarySettings struct {
 	Ledger    config.Ledger
 	Endpoint  config.Endpoint
 	Signing   config.SigningSecrets
+	Registrar canary.Registrar
 	Emulators canary.Emulators
 }
 
@@ -206,7 +209,8 @@ func openCanary(ctx context.Context, settings canarySettings, place canary.Place
 	opened = append(opened, secrets.Close)
 	options := canary.Options{
 		Place: place, Ledger: l, Topic: messages, Subscriptions: subscriptions.SubscriptionAdminClient, Google: google,
-		SigningSecret: newestSecret(secrets, settings.Signing.Secrets), Effect: settings.Ledger.Effects[0].Name,
+		Registrar: settings.Registrar, SigningSecret: newestSecret(secrets, settings.Signing.Secrets),
+		Effect: settings.Ledger.Effects[0].Name,
 	}
 	if settings.Endpoint.Kind == config.WebhookStatic {
 		options.URL = settings.Endpoint.URL

@@ -21,10 +21,10 @@ func (d *deployment) report(code int, args ...string) (canary.Step, string) {
 	d.Helper()
 	run := d.canary(append([]string{"--spend", "--yes", "--json", "--within=3m"}, args...)...)
 	var report canary.Report
-	if err := json.Unmarshal([]byte(run.out), &report); err != nil || run.code != code || len(report.Steps) != 4 {
+	if err := json.Unmarshal([]byte(run.out), &report); err != nil || run.code != code || len(report.Steps) != 5 {
 		d.Fatalf("%v, exit code %d: %s %s", err, run.code, run.out, run.err)
 	}
-	return report.Steps[3], run.out
+	return report.Steps[4], run.out
 }
 
 // leavesNothingAtGemini checks that no batch and no ping is left anywhere.

@@ -15,6 +15,7 @@ func TestCanary(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)
 	d.canary().says(t, 0,
+		"ok        register, ", "opledger-register recorded an intent, and withdrew it",
 		"ok        delivery, ", "the signed delivery was answered 200 applied", "kept it apart as unregistered; removed",
 		"ok        push, ", "a message about the effect note was published", "opledger-effects skipped it",
 		"ok        schedule, ", "the scheduler job opledger-reconcile was run", "the pass found nothing due")
@@ -24,7 +25,7 @@ func TestCanary(t *testing.T) {
 		events = append(events, line["event"].(string))
 	}
 	slices.Sort(events)
-	if want := []string{"canary", "canary", "reconcile"}; !slices.Equal(events, want) {
+	if want := []string{"canary", "canary", "intent", "intent", "reconcile"}; !slices.Equal(events, want) {
 		t.Errorf("the functions printed lines of %q, want %q", events, want)
 	}
 
@@ -37,7 +38,7 @@ func TestCanary(t *testing.T) {
 	}
 	run := d.canary("--json")
 	if err := json.Unmarshal([]byte(run.out), &report); err != nil || run.code != 0 || !report.OK ||
-		len(report.Steps) != 3 || report.Steps[2].Counts["checked"] != 0.0 || strings.Contains(run.out, "whsec") {
+		len(report.Steps) != 4 || report.Steps[3].Counts["checked"] != 0.0 || strings.Contains(run.out, "whsec") {
 		t.Errorf("%v: %d %s %s", err, run.code, run.out, run.err)
 	}
 	run = d.canary("--log")
@@ -58,6 +59,10 @@ func TestCanaryNamesTheCut(t *testing.T) {
 		step  string
 		says  []string
 	}{
+		{"the account may not register", func(d *deployment) { d.uninvoke("opledger-register") },
+			"register", []string{"the account of OPLEDGER_TOKEN may not invoke opledger-register (403)", "--register-caller"}},
+		{"the token is for another address", func(d *deployment) { d.submitsTo("https://old.example") },
+			"register", []string{"opledger-register was called with a token that is not for it, or has expired (401)"}},
 		{"no secret version", func(d *deployment) {
 			d.secrets.SetDisabled(d.secrets.Versions(d.secretName())[0].Name)
 		}, "delivery", []string{"there is no secret to sign with: secret projects/", "has no enabled version",
@@ -72,7 +77,8 @@ func TestCanaryNamesTheCut(t *testing.T) {
 		}, "delivery", []string{"the delivery reached nothing"}},
 		{"another ledger", func(d *deployment) {
 			d.variables = append(d.variables, "OPLEDGER_STORE=firestore:other")
-		}, "delivery", []string{"was answered 200 applied, and is not in this ledger"}},
+		}, "register, delivery", []string{"opledger-register recorded an intent, which is not in this ledger",
+			"was answered 200 applied, and is not in this ledger"}},
 		{"no invoker of Effects", func(d *deployment) { d.uninvoke("opledger-effects") },
 			"push", []string{pushAccount + " may not invoke opledger-effects (403)", "--role=roles/run.invoker"}},
 		{"the subscription's audience", func(d *deployment) { d.repush(pushTo(d.push.Endpoint, "https://old.example")) },
@@ -93,8 +99,12 @@ func TestCanaryNamesTheCut(t *testing.T) {
 			d := newDeployment(t)
 			c.cut(d)
 			run := d.canary()
-			run.says(t, 1, append(c.says, "failed    "+c.step+", ")...)
-			if n := strings.Count(run.out, "failed  "); n != 1 {
+			steps := strings.Split(c.step, ", ")
+			for _, step := range steps {
+				c.says = append(c.says, "failed    "+step+", ")
+			}
+			run.says(t, 1, c.says...)
+			if n := strings.Count(run.out, "failed  "); n != len(steps) {
 				t.Errorf("%d steps failed", n)
 			}
 			if !strings.Contains(run.err, "the deployment does not work: "+c.step+" failed") {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/functions/reconcile"
+	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/effect"
@@ -87,6 +88,10 @@ func (d *deployment) reconcileFunction() http.Handler {
 		Reconciler: sharedreconcile.New(sharedreconcile.Options{Ledger: d.ledger, Gemini: client, Log: log}),
 		Now:        time.Now, Log: log,
 	})
+}
+
+func (d *deployment) registerFunction() http.Handler {
+	return register.New(register.Options{Ledger: d.ledger, Now: time.Now, Log: d.printer("opledger-register")})
 }
 
 // subscribe makes the push subscription, as it is deployed.

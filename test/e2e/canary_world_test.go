@@ -41,9 +41,9 @@ type deployment struct {
 	admin   *pubsub.Client
 	log     *harness.Log // what the functions print, beside google's
 
-	pusher, webhook *httptest.Server
-	push, schedule  *frontdoor.Caller
-	services        map[string]frontdoor.Service // by name
+	pusher, webhook, register *httptest.Server
+	push, schedule            *frontdoor.Caller
+	services                  map[string]frontdoor.Service // by name
 }
 
 const (
@@ -51,6 +51,7 @@ const (
 	canaryRegion  = "europe-west1"
 	pushAccount   = "opledger-push@p.iam.gserviceaccount.com"
 	scheduleAgent = "opledger-scheduler@p.iam.gserviceaccount.com"
+	submitter     = "nightly@p.iam.gserviceaccount.com"
 )
 
 // newDeployment deploys everything.
@@ -75,6 +76,7 @@ func newDeployment(t *testing.T) *deployment {
 		"OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=1s", "GEMINI_API_KEY=key", "GOOGLE_GEMINI_BASE_URL=" + d.api.URL,
 		"SSL_CERT_FILE=" + d.certificate(), "HOME=" + t.TempDir(), "GORACE=halt_on_error=1",
 	}
+	d.submitsTo(d.register.URL)
 	return d
 }
 
@@ -182,10 +184,12 @@ func (d *deployment) deploy() {
 	d.webhook = httptest.NewTLSServer(d.cloud)
 	d.Cleanup(d.webhook.Close)
 	d.pusher = d.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.push.ServeHTTP(w, r) }))
+	d.register = d.serve(d.cloud)
 	d.openGemini()
 	const reconcileURL = "https://reconcile.example"
 	d.add("opledger-webhook", d.webhook.URL, frontdoor.AllUsers, d.webhookFunction())
 	d.add("opledger-effects", d.pusher.URL, "serviceAccount:"+pushAccount, d.effectsFunction())
+	d.add("opledger-register", d.register.URL, "serviceAccount:"+submitter, d.registerFunction())
 	d.add("opledger-reconcile", reconcileURL, "serviceAccount:"+scheduleAgent, d.reconcileFunction())
 	d.push = &frontdoor.Caller{
 		Cloud: d.cloud, Endpoint: d.pusher.URL + "/projects/p/topics/opledger-effects", Account: pushAccount,
@@ -196,6 +200,14 @@ func (d *deployment) deploy() {
 		UserAgent: "Google-Cloud-Scheduler", MaySign: true,
 	}
 	d.setJob(false)
+}
+
+// submitsTo gives the canary a submitter's token for an audience.
+func (d *deployment) submitsTo(audience string) {
+	d.Helper()
+	token, err := d.cloud.Token(submitter, audience)
+	d.must(err)
+	d.variables = append(d.variables, "OPLEDGER_URL="+d.register.URL, "OPLEDGER_TOKEN="+token)
 }
 
 // setJob makes the scheduler's job.

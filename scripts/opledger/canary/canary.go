@@ -33,7 +33,9 @@ type Options struct {
 	URL string
 	// SigningSecret returns the newest secret that Gemini signs with.
 	SigningSecret func(context.Context) (string, error)
-	// HTTP sends the delivery. Nil: http.DefaultClient.
+	// Registrar is how Register is reached. Where a part of it is empty, the intent is left out.
+	Registrar Registrar
+	// HTTP sends the delivery and the intent. Nil: http.DefaultClient.
 	HTTP *http.Client
 
 	// Effect is the name of an effect that Effects has.
@@ -104,7 +106,7 @@ func (c *Canary) Run(ctx context.Context, done func(Step)) Report {
 }
 
 func (c *Canary) steps() []step {
-	steps := []step{{"delivery", c.deliver}, {"push", c.push}, {"schedule", c.schedule}}
+	steps := []step{{"register", c.register}, {"delivery", c.deliver}, {"push", c.push}, {"schedule", c.schedule}}
 	if c.Spend != nil {
 		steps = append(steps, step{"batch", c.batch})
 	}

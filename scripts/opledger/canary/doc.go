@@ -3,12 +3,13 @@
 // arrive. A step that fails says which link is cut, and what to look at.
 //
 //	step      what goes through                                 where it is seen
+//	register  an intent, as a submitter sends it: token, IAM    in the ledger, then withdrawn
 //	delivery  a signed delivery: public URL, secret, Webhook    in the ledger, then removed
 //	push      a message: topic, subscription, token, Effects    in the log: Effects skipped it
 //	schedule  a run of the scheduler's job, Reconcile           in the log: the pass and its counts
 //	batch     a batch of one request, only if asked for: money  in the ledger, hop by hop, then removed
 //
-// The first three are about an operation that cannot exist: its id begins with
+// All but the last are about an operation that cannot exist: its id begins with
 // operation.CanaryPrefix, which Gemini never issues. Nothing about it is registered, so no effect
 // can run [W5]. Webhook and Effects log it with event=canary. No signal counts such a line: it would
 // hide that all of Gemini's own deliveries are refused, or raise the number of unmatched events.
