@@ -47,7 +47,7 @@ check_grants_on() {
   roles_on "$1" "$2"
   while read -r who role condition only why && [ -n "$who" ]; do
     remedy=$deploy
-    [ "$only" != public_webhook ] || remedy="$deploy; where the organisation forbids allUsers, see infra/README.md"
+    [ "$only" != public_webhook ] || remedy="$deploy; where the webhook is not public on purpose, --private-webhook"
     grantees_of "$who" "$only"
     for one in ${grantees[@]+"${grantees[@]}"}; do
       granted_as "$one" "$role" "$condition"

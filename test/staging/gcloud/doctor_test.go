@@ -108,7 +108,7 @@ func TestDoctorWithoutAStaticWebhook(t *testing.T) {
 func TestDoctorLive(t *testing.T) {
 	t.Parallel()
 	const canary = "go run ./scripts/opledger canary"
-	w := deployed(t).withOnly(t)
+	w := append(world{{Pattern: `^gcloud auth print-identity-token`, Out: "identity\n"}}, deployed(t)...).withOnly(t)
 	r := doctor(t, w, "--live").want(t, 0)
 	ran := r.matching(canary)
 	if len(ran) != 1 || !strings.HasSuffix(ran[0].Line, " --region=europe-west1 --prefix=opledger") {
@@ -117,7 +117,7 @@ func TestDoctorLive(t *testing.T) {
 	for _, setting := range []string{
 		"GOOGLE_CLOUD_PROJECT=my-project", "OPLEDGER_STORE=firestore:opledger", "OPLEDGER_TOPIC=opledger-effects",
 		"OPLEDGER_WEBHOOK_SECRET=projects/my-project/secrets/opledger-webhook-secret",
-		"OPLEDGER_WEBHOOK_URL=" + address("webhook"),
+		"OPLEDGER_WEBHOOK_URL=" + address("webhook"), "OPLEDGER_URL=" + address("register"), "OPLEDGER_TOKEN=identity",
 	} {
 		if !slices.Contains(ran[0].Env, setting) {
 			t.Errorf("the canary's environment has no %s", setting)
@@ -135,6 +135,38 @@ func TestDoctorLive(t *testing.T) {
 	}
 	if len(doctor(t, cut).want(t, 0).matching(canary)) != 0 {
 		t.Error("it runs the canary without --live")
+	}
+}
+
+// TestDoctorConcurrency: how many messages Effects handles at once is compared with the service, which
+// Terraform has a variable for.
+func TestDoctorConcurrency(t *testing.T) {
+	t.Parallel()
+	other := becomes(`^gcloud functions describe opledger-effects`, `(?m)^concurrency=20$`, "concurrency=10").
+		of(t, deployed(t)).withOnly(t)
+	if r := doctor(t, other).want(t, 1); !strings.Contains(r.out, "\nmissing  effects has OPLEDGER_EFFECTS_SLOTS: ") {
+		t.Errorf("it says %s", r.out)
+	}
+	doctor(t, becomes(`^gcloud functions describe opledger-effects`, `SLOTS=20`, "SLOTS=10").of(t, other)).want(t, 0)
+}
+
+// TestDoctorPrivateWebhook: a webhook that was deployed as not public is not missing allUsers, and has
+// too much with it.
+func TestDoctorPrivateWebhook(t *testing.T) {
+	t.Parallel()
+	r := doctor(t, deployed(t), "--private-webhook").want(t, 1)
+	if !strings.Contains(r.out, "\ntoo much allUsers") || strings.Contains(r.out, "missing  ") {
+		t.Errorf("it says %s", r.out)
+	}
+	closed := deployed(t)
+	for _, r := range roles(t) {
+		if r.who == "everybody" {
+			closed = without(r.policy(), "^"+regexp.QuoteMeta(r.line())).of(t, closed)
+		}
+	}
+	doctor(t, closed, "--private-webhook").want(t, 0)
+	if r := doctor(t, closed).want(t, 1); !strings.Contains(r.out, "--private-webhook") {
+		t.Errorf("it does not say how it is told of it: %s", r.out)
 	}
 }
 

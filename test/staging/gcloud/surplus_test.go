@@ -1,6 +1,7 @@
 package gcloud
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +118,9 @@ func TestDeployTakesAway(t *testing.T) {
 	private := deploy(t, holding(t).withOnly(t, "role everybody"), append(options, "--private-webhook")...).want(t, 0)
 	if len(private.matching("run services remove-iam-policy-binding opledger-webhook", "--member=allUsers")) != 1 {
 		t.Errorf("a webhook that is not public any more is open to all: %q", private.matching("opledger-webhook"))
+	}
+	if !regexp.MustCompile(`scripts/doctor [^\n]*(\\\n[^\n]*)* --private-webhook\n`).MatchString(private.out) {
+		t.Errorf("it does not say how doctor is told of it: %s", private.out)
 	}
 }
 

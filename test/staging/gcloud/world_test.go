@@ -100,19 +100,22 @@ func deployed(t *testing.T) world {
 	return w
 }
 
+// concurrency is how many requests an instance gets at once.
+const concurrency = "20"
+
 // described is how gcloud prints the state and the environment of a function.
 func described(t *testing.T, function string) string {
 	t.Helper()
 	ingress := map[string]string{"webhook": "ALLOW_ALL", "register": "ALLOW_ALL"}[function]
 	text := "state=ACTIVE\nuri=" + address(function) + "\naccount=" + account(function) + "\ningress=" + cmp.Or(ingress,
-		"ALLOW_INTERNAL_ONLY") + "\n"
+		"ALLOW_INTERNAL_ONLY") + "\nconcurrency=" + concurrency + "\n"
 	for _, setting := range table(t, "setting") {
 		value := map[string]string{
 			"GOOGLE_CLOUD_PROJECT": project, "OPLEDGER_STORE": "firestore:opledger", "OPLEDGER_TOPIC": "opledger-effects",
 			"OPLEDGER_WEBHOOK_SECRET":        "projects/my-project/secrets/opledger-webhook-secret",
 			"OPLEDGER_GEMINI_API_KEY_SECRET": "projects/my-project/secrets/opledger-gemini-api-key",
 			"OPLEDGER_EFFECT_SECRET":         "projects/my-project/secrets/opledger-effect-secret",
-			"OPLEDGER_EFFECTS_SLOTS":         "20",
+			"OPLEDGER_EFFECTS_SLOTS":         concurrency,
 			"OPLEDGER_EFFECTS_TIMEOUT":       "540s",
 			"OPLEDGER_WEBHOOK_URL":           address("webhook"),
 			"OPLEDGER_GRACE":                 "2m",
