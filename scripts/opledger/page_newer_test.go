@@ -28,7 +28,7 @@ func TestNewer(t *testing.T) {
 	} {
 		ledgertest.Renumber(t, store, path, operation.NewestSchema+1)
 	}
-	const newer = "a newer revision of opledger wrote it: its schema is 2, and this revision reads 1 at most"
+	const newer = "a newer revision of opledger wrote it: its schema is 3, and this revision reads 2 at most"
 	for _, c := range []struct {
 		args []string
 		code int

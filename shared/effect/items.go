@@ -13,6 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // EachOptions are what an effect that runs once per item takes beside the handler of one item.
@@ -21,6 +22,10 @@ type EachOptions struct {
 	// Results fetches the items. If it is nil, every attempt fails with ErrNoAPIKey.
 	Results *results.Client
 	Log     *slog.Logger
+	// ByPosition performs the effect for items without a key, too, which are named by their position
+	// in the result. Gemini does not keep the order of inline requests, so such an item may be the
+	// answer to another request each time.
+	ByPosition bool
 }
 
 // Each returns a handler that calls one for each item of a batch's result [K4], for several items
@@ -28,11 +33,11 @@ type EachOptions struct {
 // that key and the item in it. The documents that one returns are written in the commit that
 // records its item, exactly once.
 //
-// Items are recorded in chunks, in the order of the result. A run that dies is resumed behind the
-// last recorded chunk. At most one chunk is repeated, with the same keys and the same bytes, and
-// what failed before anything in the run had succeeded. A run whose time is over records what it
-// has done and hands the rest on. That is no failed attempt, as long as it finished an item. A run
-// whose process is told to stop does the same, and is never a failed attempt.
+// Items are recorded in chunks, under their keys. A run that dies is resumed with the items that have
+// no outcome, in whatever order the result comes then. At most one chunk is repeated, with the same
+// keys and the same bytes, and what failed before anything in the run had succeeded. A run whose time
+// is over records what it has done and hands the rest on. That is no failed attempt, as long as it
+// finished an item. A run whose process is told to stop does the same, and is never a failed attempt.
 //
 // A run tries the items that no run has tried, then those that failed before. An item that fails
 // does not stop the others. Nor does a chunk that fails as a whole: a few more items are tried
@@ -43,7 +48,9 @@ type EachOptions struct {
 // again, with the same keys and bytes, as far as the ledger keeps them, even after Gemini has
 // deleted the result. A result that Gemini no longer has makes the effect DEAD too, with the error
 // "results lost", as soon as nothing that is kept is left. So does an operation without a result,
-// as one that is no batch. A result with fewer items than the batch is logged as an alert.
+// as one that is no batch. So does a result that lacks items of the batch, once it was read twice to
+// the same end; one in which a key stands twice, which is performed once; and one with items that
+// have no key, unless ByPosition is set.
 func Each(one Handler, o EachOptions) Handler {
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
 		return nil, (&itemRun{EachOptions: o, one: one, task: task, at: task.Progress}).run(ctx)
@@ -66,13 +73,19 @@ type itemRun struct {
 	// completion is the part of the payload that describes the batch.
 	completion ledger.Payload
 
-	// at is the recorded progress, with the Total and the Length that are known by now; recorded is
-	// the recorded value of these two.
-	at       ledger.ItemProgress
-	recorded struct{ total, length int64 }
+	// at is the recorded progress, with the Total and the Length that are known by now; began is what it
+	// was, and recorded the recorded value of these two.
+	at, began ledger.ItemProgress
+	recorded  struct{ total, length int64 }
 
-	next   int64         // the index of the first item that no run has tried
-	waited ledger.Ranges // the items that failed in an earlier run and that this one has not tried
+	keys   triedKeys
+	waited int64         // how many items failed in an earlier run and were not tried in this one
+	failed keySet        // of the items that failed in this run and are tried again
+	older  keySet        // of those that wait since number 1 of the effect
+	read   results.Tally // of the last result that was read to its end
+	// uncounted is why it is not known how many requests the batch has; nil where it is, or Gemini
+	// does not say.
+	uncounted error
 	// held are failures that are not recorded yet, because nothing in this run has succeeded: it is
 	// not known whether they count.
 	held      []ledger.ItemOutcome
@@ -81,10 +94,14 @@ type itemRun struct {
 	inVain    int  // chunks in a row in which neither happened
 	stuck     bool // a pass ended early because of them
 	whole     bool // there is no item that no run has tried
+	twice     bool // an earlier run, too, has read the result to this end
 
-	wish  time.Duration // the longest delay that a failed item asked for
-	cause error         // why the last of the items failed that are retried
-	last  error         // why the last item failed
+	wish time.Duration // the longest delay that a failed item asked for
+	// repeated is a key that stands twice in the result.
+	repeated string
+
+	cause error // why the last of the items failed that are retried
+	last  error // why the last item failed
 }
 
 // run performs the effect for all unfinished items. It returns nil when there is none left.
@@ -98,10 +115,17 @@ func (r *itemRun) run(ctx context.Context) error {
 	}
 	window, cancel := windowOf(ctx)
 	defer cancel()
-	r.next, r.waited, r.whole = r.at.Next, r.at.Waiting, r.at.Whole()
+	r.began, r.waited, r.whole = r.at, r.at.Waiting(), r.at.Whole()
+	r.keys = triedKeys{count: r.at.Next, sum: operation.ParseKeySum(r.at.Keys)}
+	r.failed, r.older = keySet{}, keySet{}
 	r.recorded.total, r.recorded.length, r.at.Tries = r.at.Total, r.at.Length, 0
 	r.count(window)
-	err = r.passes(ctx, window)
+	if r.at.Next > 0 && r.at.Keys == "" { // begun under number 1
+		err = r.recall(window.ctx)
+	}
+	if err == nil {
+		err = r.passes(ctx, window)
+	}
 	if lost := leaseLost(ctx); lost != nil {
 		return lost
 	}
@@ -116,7 +140,7 @@ func (r *itemRun) run(ctx context.Context) error {
 }
 
 // passes tries the items that no run has tried, then those that a replay returned, then those that
-// failed before. It begins again if too many were waiting to try all of the first.
+// failed before. It begins again if the result turns out to hold others than before.
 func (r *itemRun) passes(ctx context.Context, w window) error {
 	for {
 		lost := r.unlessStuck(r.untried(ctx, w))
@@ -132,7 +156,7 @@ func (r *itemRun) passes(ctx context.Context, w window) error {
 		if err := r.unlessStuck(r.again(ctx, w)); err != nil {
 			return err
 		}
-		if r.stuck || r.whole || r.crowded() {
+		if r.stuck || r.whole {
 			return nil
 		}
 	}
@@ -147,13 +171,13 @@ func (r *itemRun) unlessStuck(err error) error {
 	return err
 }
 
-// count determines the number of items, so that the progress is known from the start. Where it is
-// not known they are counted at the end, and an error is no reason to fail.
+// count determines the number of requests, so that the progress is known from the start, and what is
+// missing at the end. An error is no reason to fail before that.
 func (r *itemRun) count(w window) {
 	if counts := r.completion.Result.Counts; counts != nil {
-		r.at.Total = counts.Total
-	} else if r.at.Total == 0 && r.completion.Result.OutputFile != "" { // as in an event about the end
-		r.at.Total, _ = r.Results.Count(w.ctx, r.completion.Operation)
+		r.at.Total = max(r.at.Total, counts.Total)
+	} else if r.at.Total == 0 { // as in an event about the end
+		r.at.Total, r.uncounted = r.Results.Count(w.ctx, r.completion.Operation)
 	}
 }
 
@@ -167,7 +191,7 @@ func leaseLost(ctx context.Context) error {
 
 // ending returns the attempt's error after the last pass.
 func (r *itemRun) ending(ctx context.Context, w window, err error) error {
-	waiting := r.at.Waiting.Count() + r.at.Returned
+	waiting := r.at.Waiting() + r.at.Returned
 	switch {
 	case noResult(err): // also where the time is over: a later attempt would find none either
 		return unfetched(err)
@@ -188,16 +212,7 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 		cause := cmp.Or(r.cause, errUntried)
 		return r.later(fmt.Errorf("items that failed and are tried again: %d; the last error: %w", waiting, cause))
 	}
-	if r.at.Failed > 0 || r.at.Done < r.at.Total {
-		r.Log.ErrorContext(ctx, "not every item of the result is done", "event", "alert", "reason", "items-failed",
-			"operation", r.task.Operation, "effect", r.task.Effect,
-			"done", r.at.Done, "failed", r.at.Failed, "total", r.at.Total)
-	}
-	if r.at.Failed > 0 {
-		cause := cmp.Or(r.last, errBefore)
-		return Permanent(fmt.Errorf("%d of %d items failed; the last one: %w", r.at.Failed, r.at.Done+r.at.Failed, cause))
-	}
-	return nil
+	return r.complete(ctx, w)
 }
 
 // later makes the next attempt wait for as long as the items ask for, and as often as they failed.

@@ -101,41 +101,6 @@ func TestItemsOfALostLease(t *testing.T) {
 	}
 }
 
-// TestResultShrinks: a result that has fewer items than before is an error, which says so. Nothing is
-// taken for done [K4].
-func TestResultShrinks(t *testing.T) {
-	t.Parallel()
-	three := []string{`{"key":"a","response":1}`, `{"key":"b","response":1}`, `{"key":"c","response":1}`}
-	for says, c := range map[string]struct {
-		fail   string // the keys of the items that fail at first
-		second []string
-	}{
-		"the result ends before items that failed before": {"a c", three[:2]},
-		"the result ends before item 2":                   {"c", three[:1]},
-	} {
-		fails := func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-			if strings.Contains(c.fail, task.Item.Key) {
-				return nil, errTarget
-			}
-			return nil, nil
-		}
-		var shrunk atomic.Bool
-		w := newItemsWorld(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-			if shrunk.Load() {
-				_, _ = io.WriteString(out, strings.Join(c.second, "\n"))
-				return
-			}
-			lines(three...)(out, r)
-		})).end()
-		w.run(t.Context(), fails, effect.Failed)
-		w.store.Advance(ledger.DefaultSettings().ClaimTTL)
-		shrunk.Store(true)
-		if report := w.run(t.Context(), succeeds, effect.Failed); !strings.Contains(report.Cause.Error(), says) {
-			t.Errorf("K4: %v, want %q", report.Cause, says)
-		}
-	}
-}
-
 // A lean store refuses commits of more than so many bytes.
 type lean struct {
 	*narrow

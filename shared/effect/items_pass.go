@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 // The bounds on what is held of a result at a time: the items of one chunk. After a chunk in which
@@ -21,11 +21,12 @@ const (
 	maxProbes     = 5
 )
 
-// maxWaiting is the number of ranges of waiting items above which a run tries these first. All of
-// them are in the effect's document.
-const maxWaiting = 1000
-
-func (r *itemRun) crowded() bool { return len(r.at.Waiting) >= maxWaiting }
+// A pass over items that wait tries at most firstWaiting at first, as many as one that is stuck tries,
+// so that all have their turn. Then it holds at most maxWaiting keys.
+const (
+	firstWaiting = maxChunkItems + maxProbes*probeItems
+	maxWaiting   = 100_000
+)
 
 // A brokenDownload is an error of the download, not of an item.
 type brokenDownload struct{ error }
@@ -41,83 +42,104 @@ type source interface {
 }
 
 // untried performs the effect for the items that no run has tried, from a download that is resumed
-// if it breaks off.
+// if it breaks off. An item without a key, and one with a key that an earlier one had, is left out.
 func (r *itemRun) untried(ctx context.Context, w window) error {
-	for !r.whole && !r.crowded() {
-		began := r.next
-		err := r.download(w, r.next, func(reader *results.Reader) error {
-			all := func(int64) bool { return true }
-			return r.walk(ctx, w, reader, all, r.crowded, func(n int) {
-				r.whole, r.at.Length = true, r.next+int64(n)
-				if r.at.Total == 0 {
-					r.at.Total = r.at.Length
+	for !r.whole {
+		began := r.keys.count
+		err := r.download(ctx, w, r.open, func(reader *results.Reader) error {
+			gone := r.keys.count
+			untried := func(item results.Item) bool {
+				switch {
+				case item.Repeated:
+					r.repeated = cmp.Or(r.repeated, item.Key)
+					return false
+				case item.Key == "":
+					return false
+				case r.keys.all.has(item.Key):
+					gone--
+					return false
 				}
-			})
+				return true
+			}
+			if r.keys.all == nil {
+				gone = 0
+			}
+			return r.walk(ctx, w, pass{from: reader, wanted: untried, ended: func() { r.ended(ctx, gone, reader.Tally()) }})
 		})
 		var broken brokenDownload
-		if again := errors.As(err, &broken) && r.next > began && !w.over(); !again {
+		if again := errors.As(err, &broken) && r.keys.count > began && !w.over(); !again {
 			return err
 		}
 	}
 	return nil
 }
 
-// again performs the effect for the items that failed in an earlier run. If more wait than a
-// failing run would try, each run begins elsewhere among them, so that all are tried in the end.
-func (r *itemRun) again(ctx context.Context, w window) error {
-	start := int64(0)
-	if count, vain := r.waited.Count(), int64(max(r.task.Attempt-2, 0)); count > maxChunkItems {
-		start = r.waited.Nth(vain * maxChunkItems % count)
-	}
-	for {
-		from, some := r.waited.From(start)
-		if !some {
-			if start == 0 {
-				return nil
-			}
-			start = 0
-			continue
-		}
-		before := r.waited.Count()
-		err := r.download(w, from, func(reader *results.Reader) error {
-			wanted := func(index int64) bool { return r.waited.Has(index) }
-			none := func() bool { _, some := r.waited.From(start); return !some }
-			return r.walk(ctx, w, reader, wanted, none, func(int) {})
-		})
-		if _, some := r.waited.From(start); err == nil && some {
-			return fmt.Errorf("the result ends before items that failed before, the last of %d", r.at.Length)
-		}
-		var broken brokenDownload
-		if again := errors.As(err, &broken) && r.waited.Count() < before && !w.over(); err != nil && !again {
-			return err
-		}
+// ended notes what was read of a result to its end. gone is how many items it lacks that were tried.
+func (r *itemRun) ended(ctx context.Context, gone int64, read results.Tally) {
+	r.differs(ctx, gone, read)
+	before := r.began.Length > 0 && r.began.Next == r.began.Length // then Keys are those of that result
+	r.twice = before && read.Keys == r.began.Length && read.Sum.String() == r.began.Keys
+	r.whole, r.read, r.at.Length = true, read, read.Keys
+	if r.uncounted == nil {
+		r.at.Total = max(r.at.Total, read.Items)
 	}
 }
 
-// download opens the result and skips the items before from.
-func (r *itemRun) download(w window, from int64, read func(*results.Reader) error) error {
-	reader, err := r.Results.Open(w.ctx, r.completion.Operation, operation.Result(r.completion.Result))
+// again performs the effect for the items that failed in an earlier run: at first for those that have
+// waited longest, so that all are tried in the end if more wait than a failing run would try. It reads
+// the result to its end: where it holds others than before, they are untried.
+func (r *itemRun) again(ctx context.Context, w window) error {
+	for most := firstWaiting; r.waited > 0; most = maxWaiting {
+		waiting, err := r.longestWaiting(w.ctx, most)
+		if err != nil {
+			return err
+		}
+		before := r.waited
+		err = r.download(ctx, w, r.start, func(reader *results.Reader) error {
+			wanted := func(item results.Item) bool {
+				return !item.Repeated && item.Key != "" && waiting.has(item.Key) && !r.failed.has(item.Key)
+			}
+			return r.walk(ctx, w, pass{from: reader, wanted: wanted, known: true, ended: func() {
+				r.whole = r.whole && reader.Tally().Sum == r.keys.sum
+			}})
+		})
+		var broken brokenDownload
+		switch {
+		case err != nil && (!errors.As(err, &broken) || r.waited == before || w.over()):
+			return err
+		case r.waited == before && most == maxWaiting:
+			return fmt.Errorf("the result lacks %d items that failed before", r.waited)
+		}
+	}
+	return nil
+}
+
+// download opens the result and reads it.
+func (r *itemRun) download(
+	ctx context.Context, w window, open func(context.Context, window) (*results.Reader, error),
+	read func(*results.Reader) error,
+) error {
+	reader, err := open(ctx, w)
 	if err != nil {
 		return err
 	}
 	defer reader.Close() //nolint:errcheck // what was read of it is known
-	switch err := reader.SkipTo(from); {
-	case errors.Is(err, io.EOF):
-		return fmt.Errorf("the result ends before item %d, where the effect continues", from)
-	case err != nil:
-		return brokenDownload{err}
-	}
 	return read(reader)
 }
 
-// walk performs the effect for the wanted items of a source, chunk by chunk: to its end, until
-// enough reports true, or until it is stuck. At the end it calls ended with the number of items in
-// the last chunk, before these are performed.
-func (r *itemRun) walk(
-	ctx context.Context, w window, from source, wanted func(int64) bool, enough func() bool, ended func(n int),
-) error {
+// A pass is what walk goes through.
+type pass struct {
+	from   source
+	wanted func(results.Item) bool
+	known  bool   // the wanted items have an outcome
+	ended  func() // called at the end of the source, before the last items are performed
+}
+
+// walk performs the effect for the wanted items of a pass, chunk by chunk: to its end, or until it is
+// stuck.
+func (r *itemRun) walk(ctx context.Context, w window, p pass) error {
 	most := r.inVain + maxProbes
-	for !enough() {
+	for {
 		if w.closing() {
 			return errContinue
 		}
@@ -125,12 +147,12 @@ func (r *itemRun) walk(
 		if r.inVain > 0 {
 			limit, bytes = probeItems, maxChunkBytes/maxChunkItems*probeItems
 		}
-		items, err := chunkOf(from, wanted, limit, bytes)
-		if errors.Is(err, io.EOF) {
-			ended(len(items))
+		items, err := chunkOf(p.from, p.wanted, limit, bytes)
+		if errors.Is(err, io.EOF) && p.ended != nil {
+			p.ended()
 		}
 		if len(items) > 0 { // also what came before the download broke
-			if err := r.chunk(ctx, w, items); err != nil {
+			if err := r.chunk(ctx, w, items, p.known); err != nil {
 				return err
 			}
 		}
@@ -143,18 +165,17 @@ func (r *itemRun) walk(
 			return errStuck
 		}
 	}
-	return nil
 }
 
 // chunkOf reads the next wanted items. It returns those that it read before an error, too.
-func chunkOf(from source, wanted func(index int64) bool, limit, bytes int) ([]results.Item, error) {
+func chunkOf(from source, wanted func(results.Item) bool, limit, bytes int) ([]results.Item, error) {
 	var items []results.Item
 	for size := 0; len(items) < limit && size < bytes; {
 		item, err := from.Next()
 		if err != nil {
 			return items, err
 		}
-		if wanted(item.Index) {
+		if wanted(item) {
 			items = append(items, item)
 			size += len(item.Response) + len(item.Error)
 		}
@@ -162,18 +183,22 @@ func chunkOf(from source, wanted func(index int64) bool, limit, bytes int) ([]re
 	return items, nil
 }
 
-// chunk performs the effect for some items and records the outcomes. Failures are held back until
+// chunk performs the effect for some items and records the outcomes. known: they have one. Failures are held back until
 // something in the run succeeds, or until its end. A failure while everything fails proves nothing
 // about the item.
-func (r *itemRun) chunk(ctx context.Context, w window, items []results.Item) error {
+func (r *itemRun) chunk(ctx context.Context, w window, items []results.Item, known bool) error {
 	outcomes := r.performAll(w, items)
 	advanced := false
-	for _, o := range outcomes {
-		r.next = max(r.next, o.Index+1)
-		r.waited = r.waited.Without(o.Index)
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.Known = known; known {
+			r.waited--
+		} else {
+			r.keys.add(o.Key)
+		}
 		r.succeeded = r.succeeded || o.Err == nil
 		advanced = advanced || o.Err == nil || o.Permanent
-		r.noteFailure(o)
+		r.noteFailure(*o)
 	}
 	r.held = append(r.held, outcomes...)
 	if advanced || r.succeeded {
@@ -200,6 +225,7 @@ func (r *itemRun) noteFailure(o ledger.ItemOutcome) {
 	}
 	r.last = fmt.Errorf("item %s: %w", o.Key, o.Err)
 	if !o.Permanent {
+		r.failed.add(o.Key)
 		r.cause, r.wish = r.last, max(r.wish, retryAfter(o.Err))
 	}
 }

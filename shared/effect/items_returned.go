@@ -13,13 +13,13 @@ import (
 // earlier one, from what the ledger keeps of them: Gemini may have deleted the result. Items that
 // were too large to be kept wait for the download.
 func (r *itemRun) returned(ctx context.Context, w window) error {
-	kept := keptItems{run: r, ctx: w.ctx, limit: minKeptPage}
-	all, never := func(int64) bool { return true }, func() bool { return false }
-	for r.at.Returned > 0 || r.at.ReturnedFence > 0 && len(r.waited) > 0 {
-		if err := r.walk(ctx, w, &kept, all, never, func(int) {}); err != nil {
+	kept := keptItems{run: r, ctx: w.ctx, limit: minItemPage}
+	all := func(results.Item) bool { return true }
+	for r.at.Returned > 0 || r.at.ReturnedFence > 0 && r.waited > 0 {
+		if err := r.walk(ctx, w, pass{from: &kept, wanted: all, known: true}); err != nil {
 			return err
 		}
-		if len(kept.large) == 0 || r.crowded() {
+		if len(kept.large) == 0 {
 			return nil
 		}
 		if err := r.await(ctx, kept.large); err != nil {
@@ -34,9 +34,9 @@ func (r *itemRun) returned(ctx context.Context, w window) error {
 func (r *itemRun) await(ctx context.Context, large []ledger.Item) error {
 	outcomes := make([]ledger.ItemOutcome, len(large))
 	for i, item := range large {
-		outcomes[i] = ledger.ItemOutcome{Index: item.Index, Key: item.Key, Untried: true}
-		r.waited = r.waited.With(item.Index)
+		outcomes[i] = ledger.ItemOutcome{Index: item.Index, Key: item.Key, Known: true, Untried: true}
 	}
+	r.waited += int64(len(large))
 	return r.record(ctx, outcomes)
 }
 
@@ -63,7 +63,7 @@ func (k *keptItems) Next() (results.Item, error) {
 			if err != nil {
 				return results.Item{}, err
 			}
-			k.limit = nextLimit(k.limit, page.Items)
+			k.limit = nextLimit(k.limit, maxKeptPage, page.Items)
 			for _, broken := range page.Broken {
 				k.run.last, k.run.cause = broken, broken
 			}
@@ -72,9 +72,14 @@ func (k *keptItems) Next() (results.Item, error) {
 		item := k.page[0]
 		k.page = k.page[1:]
 		returned := item.State == ledger.ItemFailed && item.Fence <= k.run.at.ReturnedFence
+		waits := item.State == ledger.ItemPending && item.Fence < k.run.task.Fence
 		kept := item.Response != "" || item.Error != ""
 		switch {
-		case kept && (returned || k.run.waited.Has(item.Index)):
+		case k.run.failed.has(item.Key):
+		case kept && (returned || waits):
+			if returned {
+				k.run.waited++ // like the others, until it is tried
+			}
 			return results.Item{Index: item.Index, Key: item.Key, Response: rawOf(item.Response), Error: rawOf(item.Error)}, nil
 		case returned:
 			k.large = append(k.large, item)
@@ -83,24 +88,8 @@ func (k *keptItems) Next() (results.Item, error) {
 	return results.Item{}, io.EOF
 }
 
-// The bounds of a page of kept items, whose size in bytes is not known before it is read.
-const (
-	minKeptPage = 8
-	maxKeptPage = 64
-)
-
-// nextLimit returns how many items to read after a page with this limit: more if they are small,
-// fewer if they are large.
-func nextLimit(limit int, page []ledger.Item) int {
-	size := 0
-	for _, item := range page {
-		size += len(item.Response) + len(item.Error)
-	}
-	if size > maxChunkBytes/2 {
-		return max(limit/2, minKeptPage)
-	}
-	return min(2*limit, maxKeptPage)
-}
+// maxKeptPage bounds a page of items that may be large, as minItemPage does.
+const maxKeptPage = 64
 
 // rawOf returns JSON as it was kept; nil if there is none.
 func rawOf(text string) json.RawMessage {

@@ -81,8 +81,8 @@ func TestReplayOfFailedItems(t *testing.T) {
 			again := 2
 			if gone {
 				again = 1
-				if !strings.HasPrefix(e.LastError, "results lost") || fmt.Sprint(e.Progress.Waiting) != "[1]" {
-					t.Errorf("%s, %v", e.LastError, e.Progress.Waiting)
+				if !strings.HasPrefix(e.LastError, "results lost") || e.Progress.Waiting() != 1 {
+					t.Errorf("%s, %v", e.LastError, e.Progress.Waiting())
 				}
 			}
 			for item, times := range map[string]int{"a": 2, "c": 2, "good": 1, "large": again} {
@@ -149,7 +149,7 @@ func TestReplayIntoAnOutage(t *testing.T) {
 	w.reopen("m1")
 	c := newTally()
 	report := w.run(t.Context(), c.that(failsWith(errTarget)), effect.Failed)
-	if p := w.progress(); p.Waiting.Count() != 150 || p.Returned != 80 || p.Failed != 0 {
+	if p := w.progress(); p.Waiting() != 150 || p.Returned != 80 || p.Failed != 0 {
 		t.Errorf("%+v", p)
 	}
 	w.store.Advance(report.RetryAfter)

@@ -38,7 +38,7 @@ func blindRun(t *testing.T) *itemRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &itemRun{EachOptions: EachOptions{Ledger: l, Results: client}}
+	r := &itemRun{EachOptions: EachOptions{Ledger: l, Results: client}, failed: keySet{}}
 	r.completion.Operation, r.completion.Result = "batches/a", operation.Reported{OutputFile: "files/a"}
 	return r
 }
@@ -55,14 +55,16 @@ func TestEndingOfItems(t *testing.T) {
 		err    error
 		says   string // empty: errContinue
 	}{
-		"cut off, with progress":  {itemRun{advanced: true}, over, errors.New("cut"), ""},
-		"cut off, without":        {itemRun{}, over, errors.New("cut"), "no item finished within the attempt's time: cut"},
-		"closing, with progress":  {itemRun{advanced: true}, t.Context(), errContinue, ""},
-		"closing, without":        {itemRun{}, t.Context(), errContinue, "no item finished within the attempt's time"},
-		"stuck":                   {itemRun{stuck: true, cause: errBlind}, t.Context(), nil, "no item succeeds now"},
-		"a download that fails":   {itemRun{advanced: true}, t.Context(), errBlind, errBlind.Error()},
-		"a result that is lost":   {itemRun{advanced: true}, over, results.ErrLost, results.ErrLost.Error()},
-		"nothing left to be done": {itemRun{at: ledger.ItemProgress{Returned: 1}}, t.Context(), nil, "tried again: 1"},
+		"cut off, with progress": {itemRun{advanced: true}, over, errors.New("cut"), ""},
+		"cut off, without":       {itemRun{}, over, errors.New("cut"), "no item finished within the attempt's time: cut"},
+		"closing, with progress": {itemRun{advanced: true}, t.Context(), errContinue, ""},
+		"closing, without":       {itemRun{}, t.Context(), errContinue, "no item finished within the attempt's time"},
+		"stuck":                  {itemRun{stuck: true, cause: errBlind}, t.Context(), nil, "no item succeeds now"},
+		"a download that fails":  {itemRun{advanced: true}, t.Context(), errBlind, errBlind.Error()},
+		"a result that is lost":  {itemRun{advanced: true}, over, results.ErrLost, results.ErrLost.Error()},
+		"nothing left to be done": {
+			itemRun{at: ledger.ItemProgress{Next: 1, Returned: 1}}, t.Context(), nil, "tried again: 1",
+		},
 	} {
 		c.run.EachOptions = blindRun(t).EachOptions
 		err := c.run.ending(t.Context(), window{ctx: c.within}, c.err)
@@ -96,7 +98,7 @@ func TestDownloadFailsFirst(t *testing.T) {
 // TestLastFailure: an item that succeeds does not hide why another failed.
 func TestLastFailure(t *testing.T) {
 	t.Parallel()
-	r := &itemRun{}
+	r := &itemRun{failed: keySet{}}
 	r.noteFailure(ledger.ItemOutcome{Key: "a", Err: errBlind})
 	r.noteFailure(ledger.ItemOutcome{Key: "b"})
 	if !errors.Is(r.last, errBlind) || !errors.Is(r.cause, errBlind) {

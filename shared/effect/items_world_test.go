@@ -34,6 +34,8 @@ type itemsWorld struct {
 	result   operation.Result
 	outbox   *sent
 	log      *strings.Builder
+	// byPosition performs the effect for items without a key.
+	byPosition bool
 }
 
 // sent is a publisher that keeps its messages.
@@ -132,7 +134,7 @@ func (w *itemsWorld) over(store ledger.Store) *ledger.Ledger {
 func (w *itemsWorld) runner(store ledger.Store, one effect.Handler) *effect.Runner {
 	l := w.over(store)
 	return effect.NewRunner(l, map[string]effect.Handler{name: effect.Each(one, effect.EachOptions{
-		Ledger: l, Results: w.client, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Ledger: l, Results: w.client, Log: slog.New(slog.NewTextHandler(w.log, nil)), ByPosition: w.byPosition,
 	})})
 }
 

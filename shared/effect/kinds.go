@@ -65,7 +65,9 @@ func Handlers(specs []Spec, o HandlerOptions) (map[string]Handler, error) {
 			problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, err))
 		}
 		if s.EachItem() {
-			handler = Each(handler, EachOptions{Ledger: o.Ledger, Results: o.Results, Log: o.Log})
+			handler = Each(handler, EachOptions{
+				Ledger: o.Ledger, Results: o.Results, Log: o.Log, ByPosition: s.Unkeyed == byPosition,
+			})
 		}
 		handlers[s.Name] = handler
 	}

@@ -54,7 +54,9 @@ const (
 // beginning.
 //
 // A missing bucket or permission is a mistake in the deployment, which the operator fixes; such an
-// attempt is retried with back-off, for hours. A result that cannot be fetched fails as in Each.
+// attempt is retried with back-off, for hours. A result that cannot be fetched fails as in Each. One
+// with fewer items than the batch is not written by the first attempt; a later one writes it, and the
+// effect is DEAD. An item without a key has none in its line.
 // The error of ResultsObject is about Bucket.
 func ResultsObject(o ResultsObjectOptions) (Handler, error) {
 	to, err := parseFolder(o.Bucket)
@@ -83,7 +85,7 @@ func (w *objectWriter) perform(ctx context.Context) error {
 	if w.Results == nil {
 		return ErrNoAPIKey
 	}
-	lines := &resultLines{client: w.Results}
+	lines := &resultLines{client: w.Results, short: w.task.Attempt > 1}
 	if err := json.Unmarshal(w.task.Payload, &lines.completion); err != nil {
 		return Permanent(fmt.Errorf("reading the payload of the effect: %w", err))
 	}
@@ -98,9 +100,11 @@ func (w *objectWriter) perform(ctx context.Context) error {
 		return fmt.Errorf("the time ended after %d items of the result, and an object is written in one attempt: %w",
 			lines.next, err)
 	}
-	if counts := lines.completion.Result.Counts; err == nil && counts != nil && lines.next < counts.Total {
+	if missing := lines.missing(); err == nil && missing > 0 {
 		w.Log.ErrorContext(ctx, "the result has fewer items than the batch", "event", "alert", "reason", "items-failed",
-			"operation", w.task.Operation, "effect", w.task.Effect, "done", lines.next, "total", counts.Total)
+			"operation", w.task.Operation, "effect", w.task.Effect, "done", lines.next, "total", lines.next+missing)
+		return Permanent(fmt.Errorf("%d missing: the result was read twice, and %s has the other %d; submit what is "+
+			"missing as a new batch", missing, w.to.url(w.name), lines.next))
 	}
 	return err
 }

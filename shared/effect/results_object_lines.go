@@ -19,7 +19,7 @@ import (
 // An objectLine is one line of an object: an item as Gemini returned it. It depends on the result
 // alone, so that every attempt writes the same bytes.
 type objectLine struct {
-	Key      string          `json:"key"`
+	Key      string          `json:"key,omitempty"`
 	Index    int64           `json:"index"`
 	Response json.RawMessage `json:"response,omitempty"`
 	Error    json.RawMessage `json:"error,omitempty"`
@@ -30,11 +30,14 @@ type objectLine struct {
 type resultLines struct {
 	client     *results.Client
 	completion ledger.Payload
+	// short accepts a result with fewer items than the batch has requests.
+	short bool
 
 	reader *results.Reader
-	begun  int64 // the index of the first item of the download
-	next   int64 // the index of the next item
-	failed int64 // how many items before it are errors
+	begun  int64         // the index of the first item of the download that is written
+	next   int64         // the index of the next item
+	failed int64         // how many items before it are errors
+	tally  results.Tally // of the items before it
 
 	line bytes.Buffer // the unread rest of the last item
 	err  error        // why there is no next item
@@ -42,7 +45,8 @@ type resultLines struct {
 	sum  uint32       // CRC32C of these bytes
 }
 
-// open starts the download, or resumes it at the next item.
+// open starts the download, or resumes it at the next item. The result may come in another order than
+// before: then the object would lack some items and have others twice.
 func (l *resultLines) open(ctx context.Context) error {
 	l.close()
 	reader, err := l.client.Open(ctx, l.completion.Operation, operation.Result(l.completion.Result))
@@ -50,10 +54,16 @@ func (l *resultLines) open(ctx context.Context) error {
 		return err
 	}
 	l.reader, l.begun = reader, l.next
-	if err := reader.SkipTo(l.next); errors.Is(err, io.EOF) {
-		return fmt.Errorf("the result ends before item %d, where it is read on", l.next) // never io.EOF, which ends an object
-	} else if err != nil {
-		return err
+	for range l.next {
+		if _, err := reader.Next(); errors.Is(err, io.EOF) {
+			// never io.EOF, which ends an object
+			return fmt.Errorf("the result ends before item %d, where it is read on", l.next)
+		} else if err != nil {
+			return err
+		}
+	}
+	if reader.Tally() != l.tally || l.next > 0 && l.tally.Unkeyed > 0 {
+		return fmt.Errorf("the result, which broke off, does not begin with the same %d items again", l.next)
 	}
 	return nil
 }
@@ -102,10 +112,14 @@ func (l *resultLines) advance(ctx context.Context) error {
 		}
 		item, err = l.reader.Next()
 	}
+	if missing := l.missing(); errors.Is(err, io.EOF) && missing > 0 && !l.short {
+		return fmt.Errorf("%d items are missing; the result is read again before they are given up", missing)
+	}
 	if err != nil {
 		return err // io.EOF after the last, as it is
 	}
 	l.next++
+	l.tally = l.reader.Tally()
 	if item.Error != nil {
 		l.failed++
 	}
@@ -117,6 +131,14 @@ func (l *resultLines) advance(ctx context.Context) error {
 		return fmt.Errorf("encoding item %s: %w", item.Key, err)
 	}
 	return nil
+}
+
+// missing returns how many items the batch has beyond those that were read, as far as its end told.
+func (l *resultLines) missing() int64 {
+	if counts := l.completion.Result.Counts; counts != nil {
+		return max(counts.Total-l.next, 0)
+	}
+	return 0
 }
 
 // failure returns why the result could not be read to its end; nil if it was, or has not failed so

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/operation"
@@ -66,7 +67,14 @@ func TestResultsObjectDownload(t *testing.T) {
 	w = newBucketWorld(t, many(3))
 	w.result.Counts = &operation.Counts{Total: 4}
 	w.end()
-	w.attempt(effect.Finished)
+	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "1 items are missing") ||
+		len(w.sim.Names()) != 0 {
+		t.Errorf("%v, %v", report.Cause, w.sim.Names())
+	}
+	w.store.Advance(time.Hour)
+	if report := w.attempt(effect.Died); !strings.Contains(report.Cause.Error(), "1 missing") || len(w.sim.Names()) != 1 {
+		t.Errorf("%v, %v", report.Cause, w.sim.Names())
+	}
 	if logged := w.log.String(); !strings.Contains(logged, "event=alert reason=items-failed") ||
 		!strings.Contains(logged, "done=3 total=4") {
 		t.Errorf("%s", logged)
@@ -84,4 +92,28 @@ func (c *cut) Write(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	return c.ResponseWriter.Write(p)
+}
+
+// TestObjectOfAnotherOrder: a download that breaks off and goes on in another order would give an object
+// that lacks some items and has others twice: the attempt fails, and the next one begins again [K4].
+func TestObjectOfAnotherOrder(t *testing.T) {
+	t.Parallel()
+	result := &shuffled{lines: numbered(several)}
+	var broken atomic.Bool
+	w := newBucketWorld(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if broken.Swap(true) {
+			result.ServeHTTP(out, r)
+			return
+		}
+		out.Header().Set("Content-Length", "99999999")
+		lines(numbered(several)[:several/2]...)(out, r)
+	}))
+	w.end()
+	report := w.attempt(effect.Failed)
+	if !strings.Contains(report.Cause.Error(), "does not begin with the same") || len(w.sim.Names()) != 0 {
+		t.Errorf("K4: %v, %v", report.Cause, w.sim.Names())
+	}
+	w.store.Advance(report.RetryAfter)
+	w.attempt(effect.Finished)
+	w.holds(several)
 }

@@ -24,7 +24,7 @@ func TestResultsObject(t *testing.T) {
 	object := w.holds(3)
 	if want := `{"key":"review-17","index":0,"response":{"text":"<good>"}}
 {"key":"b","index":1,"error":{"code":3}}
-{"key":"index-2","index":2,"error":{"message":"opledger: the item cannot be used: it is null"}}
+{"index":2,"error":{"message":"opledger: the item cannot be used: it is null"}}
 `; string(object.Content) != want {
 		t.Errorf("%s", object.Content)
 	}

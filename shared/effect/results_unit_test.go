@@ -133,8 +133,8 @@ func TestNextLimit(t *testing.T) {
 		limit int
 		page  []ledger.Item
 		want  int
-	}{{16, nil, 32}, {maxKeptPage, nil, maxKeptPage}, {32, large, 16}, {minKeptPage, large, minKeptPage}} {
-		if got := nextLimit(c.limit, c.page); got != c.want {
+	}{{16, nil, 32}, {maxKeptPage, nil, maxKeptPage}, {32, large, 16}, {minItemPage, large, minItemPage}} {
+		if got := nextLimit(c.limit, maxKeptPage, c.page); got != c.want {
 			t.Errorf("%d after %d, want %d", got, c.limit, c.want)
 		}
 	}

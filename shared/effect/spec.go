@@ -22,13 +22,19 @@ type Spec struct {
 	// Each is "item" where the effect runs once for each item of a batch's result [K4]. DoResults
 	// with a collection does so without it.
 	Each string
+	// Unkeyed is "by-position" where Each performs items without a key, too: see
+	// [EachOptions.ByPosition].
+	Unkeyed string
 	// Timeout bounds one attempt of DoHTTP and DoPubSub; 0: 30 s.
 	Timeout time.Duration
 	// Concurrency is how many attempts may be in flight in one process; 0: DefaultConcurrency.
 	Concurrency int
 }
 
-const eachItem = "item"
+const (
+	eachItem   = "item"
+	byPosition = "by-position"
+)
 
 // DefaultConcurrency is how many attempts at one effect may be in flight in one process where its
 // spec does not say. A receiver that was down must not be brought down again by what has piled up.
@@ -48,6 +54,7 @@ func (s *Spec) fields() []field {
 		{"on", states(&s.On, &s.Alerts)},
 		{"jobKinds", texts(&s.JobKinds)},
 		{"each", text(&s.Each)},
+		{"unkeyed", text(&s.Unkeyed)},
 		{"timeout", duration(&s.Timeout)},
 		{"concurrency", count(&s.Concurrency)},
 	}
@@ -60,6 +67,13 @@ func (s *Spec) check(wrong report) {
 	}
 	if s.Each != "" && s.Each != eachItem {
 		wrong("each", "each must be item, for once per item of a batch's result, or be left out, not %s", diag.Quote(s.Each))
+	}
+	switch {
+	case s.Unkeyed == "":
+	case s.Unkeyed != byPosition:
+		wrong("unkeyed", "unkeyed must be by-position, or be left out, not %s", diag.Quote(s.Unkeyed))
+	case !s.EachItem():
+		wrong("unkeyed", "unkeyed is for effects that run once per item; remove it")
 	}
 	if s.FetchesResults() && (len(s.Alerts) > 0 || !slices.Equal(s.On, []operation.State{operation.Succeeded})) {
 		wrong("on", "only a batch that succeeded has items: on must be [SUCCEEDED]")

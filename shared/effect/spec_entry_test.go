@@ -21,7 +21,7 @@ func problems(text string) []string {
 
 const (
 	notAList  = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
-	theFields = "; the fields are name, do, on, jobKinds, each, timeout, concurrency"
+	theFields = "; the fields are name, do, on, jobKinds, each, unkeyed, timeout, concurrency"
 	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
 	noWord    = " is neither a state nor an alert: it must be PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, " +
 		"CANCELLED, EXPIRED, STUCK, MISSING, DISABLED or UNBOUND"

@@ -3,10 +3,10 @@ package effect_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -79,7 +79,10 @@ func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
 // caller's time ends. Shortly before, no item starts.
 func TestDeadline(t *testing.T) {
 	inWorld(t, func(w *world) {
-		list := strings.Repeat(`{"response":1},`, 999) + `{"response":2}`
+		list := `{"metadata":{"key":"last"},"response":2}`
+		for i := range 999 {
+			list = fmt.Sprintf(`{"metadata":{"key":"k-%d"},"response":1},`, i) + list
+		}
 		client, err := results.New(results.Options{APIKey: "key", HTTP: &http.Client{
 			Transport: answer(`{"response":{"inlinedResponses":{"inlinedResponses":[` + list + `]}}}`),
 		}})

@@ -112,7 +112,11 @@
 //
 //	after a chunk was performed, before its commit  the chunk is repeated, with the same keys
 //	                                                and payloads
-//	after its commit                                the next worker continues behind it
+//	after its commit                                the next worker continues with the others
+//
+// What has an outcome is known by its key: the result may come in another order each time. The progress
+// counts these items and holds a digest of their keys; a worker that does not recognise them by it reads
+// their documents (Items).
 //
 // An effect with FAILED items ends DEAD. Replay returns them to waiting in the commit that reopens
 // the effect; their documents stay as they are until they are tried. WaiveEffect sets their

@@ -16,17 +16,19 @@ const (
 	ItemFailed  ItemState = "FAILED" // given up: a permanent failure, or too many for too long
 )
 
-// An Item is the outcome of one item of a batch's result, of an effect that runs once for each. An
-// item has no due time: the effect's progress says where a run continues. Only FAILED items are
-// queried, by FailedAt.
+// An Item is the outcome of one item of a batch's result, of an effect that runs once for each: what
+// was done is known by its key. An item has no due time: its effect has. Items that are tried again
+// are queried by WaitingSince, FAILED ones by FailedAt.
 type Item struct {
 	Schema    int           `json:"schema" firestore:"schema"`
 	Version   int64         `json:"version" firestore:"version"`
 	Operation operation.Key `json:"operation" firestore:"operation"`
 	Effect    string        `json:"effect" firestore:"effect"`
 	Key       string        `json:"key" firestore:"key"`
-	Index     int64         `json:"index" firestore:"index"` // its position in the result, from 0
-	State     ItemState     `json:"state" firestore:"state"`
+	// Index is where it stood in the result when it was last tried, from 0. The result may come in
+	// another order each time.
+	Index int64     `json:"index" firestore:"index"`
+	State ItemState `json:"state" firestore:"state"`
 	// IdempotencyKey is the item's own, the same on every attempt [K4].
 	IdempotencyKey string `json:"idempotencyKey" firestore:"idempotencyKey"`
 	// Fence is that of the claim that recorded it.
@@ -44,6 +46,8 @@ type Item struct {
 	LastError    string    `json:"lastError,omitempty" firestore:"lastError,omitempty"`
 	LastStatus   int       `json:"lastStatus,omitempty" firestore:"lastStatus,omitempty"`
 	LastFailedAt time.Time `json:"lastFailedAt,omitzero" firestore:"lastFailedAt,omitempty"`
+	// WaitingSince is when it last began to wait for another attempt; only while it is PENDING.
+	WaitingSince time.Time `json:"waitingSince,omitzero" firestore:"waitingSince,omitempty"`
 	// FailedAt is when the item last became FAILED. It and what is kept stay until the item is
 	// DONE, also while it waits after a replay. No other item has any of these.
 	FailedAt time.Time `json:"failedAt,omitzero" firestore:"failedAt,omitempty"`
@@ -59,18 +63,24 @@ type Item struct {
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
-// An ItemProgress is the progress of an effect that runs once per item. All items before Next are
-// DONE or FAILED, but those in Waiting and those that were Returned.
+// progressSchema is the number of an effect that has an ItemProgress [L6]. In number 1 Next was a
+// position in the result, before which all items had an outcome.
+const progressSchema = 2
+
+// An ItemProgress is the progress of an effect that runs once per item. It belongs to keys: it counts
+// the items that have an outcome, in whatever order the result comes.
 type ItemProgress struct {
 	Done   int64 `json:"done" firestore:"done"`
 	Failed int64 `json:"failed" firestore:"failed"`
-	Total  int64 `json:"total" firestore:"total"` // 0 while it is not known
-	// Next is the index of the first item without an outcome. Length is how many items the result
-	// holds; 0 while no run has read it to its end.
-	Next   int64 `json:"next" firestore:"next"`
+	Total  int64 `json:"total" firestore:"total"` // how many requests the batch has; 0 while it is not known
+	// Next is how many items have an outcome, and so a document. Keys is the digest of their keys, an
+	// operation.KeySum: what is read of a result up to the Nextth key holds exactly these items if it
+	// has the same digest. It is empty where an effect of number 1 was begun.
+	Next int64  `json:"next" firestore:"next"`
+	Keys string `json:"keys,omitempty" firestore:"keys,omitempty"`
+	// Length is how many keys the result held when it was last read to its end; 0 while no run has
+	// done so.
 	Length int64 `json:"length,omitempty" firestore:"length,omitempty"`
-	// Waiting are the indexes of the items that failed and are tried again.
-	Waiting Ranges `json:"waiting,omitempty" firestore:"waiting,omitempty"`
 	// Returned counts the items that a replay returned to waiting and that have not been tried
 	// since. Their documents are FAILED, with a fence of at most ReturnedFence.
 	Returned      int64 `json:"returned,omitempty" firestore:"returned,omitempty"`
@@ -84,12 +94,15 @@ type ItemProgress struct {
 	Recorded int   `json:"recorded" firestore:"recorded"`
 }
 
-// Wanted reports whether the item at index still has to be done. It does not know the Returned
-// ones.
-func (p ItemProgress) Wanted(index int64) bool { return index >= p.Next || p.Waiting.Has(index) }
+// Waiting returns how many items failed and are tried again, without the Returned ones. All are
+// PENDING.
+func (p ItemProgress) Waiting() int64 { return p.Next - p.Done - p.Failed - p.Returned }
 
-// Whole reports whether every item of the result has an outcome.
-func (p ItemProgress) Whole() bool { return p.Length > 0 && p.Next >= p.Length }
+// Whole reports whether the result was read to its end and every item of it has an outcome, as many
+// as the batch has requests. It is not while that number is not known.
+func (p ItemProgress) Whole() bool {
+	return p.Length > 0 && p.Total > 0 && p.Next >= max(p.Length, p.Total)
+}
 
 // returned is the progress with every FAILED item returned to waiting. fence is the effect's.
 func (p ItemProgress) returned(fence int64) *ItemProgress {

@@ -13,7 +13,7 @@ type chunk struct {
 	lease    Lease
 	now      time.Time
 	record   operation.Record
-	before   []Document // of the items that have an outcome already, in order
+	before   []Document // of the Known items, in order
 	progress ItemProgress
 	advanced bool // an item was done, or failed permanently
 	items    []Write
@@ -23,11 +23,11 @@ type chunk struct {
 func (c *chunk) add(outcomes []ItemOutcome) error {
 	c.progress.Chunks++
 	c.progress.Recorded = len(outcomes)
-	first := c.progress.Next
+	keys := operation.ParseKeySum(c.progress.Keys)
 	for _, o := range outcomes {
 		path := c.lease.itemPath(o)
 		doc, item := Document{Path: path}, Item{CreatedAt: c.now}
-		if o.Index < first {
+		if o.Known {
 			doc, c.before = c.before[0], c.before[1:]
 			if doc.Exists() {
 				var err error
@@ -36,9 +36,13 @@ func (c *chunk) add(outcomes []ItemOutcome) error {
 				}
 			}
 		} else {
-			c.progress.Next = o.Index + 1
+			c.progress.Next++
+			keys = keys.With(operation.HashKey(printable(o.Key)))
 		}
 		c.items = append(c.items, Write{Path: path, Token: doc.Token, Data: c.outcome(item, o)})
+	}
+	if c.progress.Keys != "" || c.progress.Chunks == 1 { // else the keys of the first are not known
+		c.progress.Keys = keys.String()
 	}
 	return nil
 }
@@ -57,7 +61,7 @@ func (c *chunk) outcome(item Item, o ItemOutcome) Item {
 	item.Operation, item.Effect, item.Key, item.Index = c.lease.Operation, c.lease.Effect, key, o.Index
 	item.IdempotencyKey = operation.ItemIdempotencyKey(item.Operation, item.Effect, key)
 	item.Fence = c.lease.Fence
-	c.progress.Waiting = c.progress.Waiting.Without(o.Index)
+	item.WaitingSince = time.Time{}
 	if o.Untried {
 		return c.waits(item)
 	}
@@ -79,8 +83,7 @@ func (c *chunk) expiry() time.Time { return c.now.Add(2 * c.ledger.settings.Rete
 // waits returns the document of an item that is to be tried again. One that was FAILED before keeps
 // its FailedAt and what is kept.
 func (c *chunk) waits(item Item) Item {
-	c.progress.Waiting = c.progress.Waiting.With(item.Index)
-	item.State, item.ExpireAt = ItemPending, time.Time{}
+	item.State, item.WaitingSince, item.ExpireAt = ItemPending, operation.Instant(c.now), time.Time{}
 	if item.FailedAt.IsZero() {
 		item.ExpireAt = c.expiry()
 	}

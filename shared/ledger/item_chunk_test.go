@@ -59,12 +59,16 @@ func TestWhatIsKeptOfAnItem(t *testing.T) {
 	}
 }
 
-// TestWhole: a result is whole after its last item, and never while its length is not known.
+// TestWhole: a result is whole after its last item, where there are as many as requests; and never while
+// its length or their number is not known.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	for p, want := range map[[2]int64]bool{{0, 0}: false, {5, 0}: false, {5, 6}: false, {6, 6}: true, {7, 6}: true} {
-		if got := (ItemProgress{Next: p[0], Length: p[1]}).Whole(); got != want {
-			t.Errorf("at %d of %d: whole %v", p[0], p[1], got)
+	for p, want := range map[[3]int64]bool{
+		{0, 0, 0}: false, {5, 0, 5}: false, {5, 5, 0}: false, {5, 6, 5}: false, {6, 6, 6}: true, {7, 6, 6}: true,
+		{6, 6, 7}: false, {6, 6, 3}: true,
+	} {
+		if got := (ItemProgress{Next: p[0], Length: p[1], Total: p[2]}).Whole(); got != want {
+			t.Errorf("at %d of %d, with %d requests: whole %v", p[0], p[1], p[2], got)
 		}
 	}
 }

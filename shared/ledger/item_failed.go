@@ -12,22 +12,36 @@ import (
 // failedPage bounds how many FAILED items one commit writes: each may hold MaxKeptBytes.
 const failedPage = 8
 
+// Items returns items of an effect that have an outcome, in the order in which they first had one,
+// behind after, at most limit. FAILED ones, and those that were and wait again, may hold MaxKeptBytes
+// each. Its cost grows with what it returns. Errors: the store's.
+func (l *Ledger) Items(
+	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
+) (Page[Item], error) {
+	return findItems(ctx, l, queryItems(EffectPath(key, effect), after, limit), readItem)
+}
+
+// WaitingItems returns the items of an effect that are tried again, the one that has waited longest
+// first; else as Items. An item that began to wait under number 1 of its effect is not among them.
+func (l *Ledger) WaitingItems(
+	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
+) (Page[Item], error) {
+	return findItems(ctx, l, queryWaiting(EffectPath(key, effect), after, limit), readItem)
+}
+
 // FailedItems returns items of an effect that are FAILED, or were and are not DONE since a replay
 // returned them: in the order in which they failed, behind after, at most limit. Each may hold
 // MaxKeptBytes. Its cost grows with what it returns. Errors: the store's.
 func (l *Ledger) FailedItems(
 	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
 ) (Page[Item], error) {
-	return failedItems(ctx, l, key, effect, after, limit, readItem)
+	return findItems(ctx, l, queryFailed(EffectPath(key, effect), after, limit), readItem)
 }
 
-func failedItems[T any](
-	ctx context.Context, l *Ledger, key operation.Key, effect string, after Cursor, limit int,
-	read func(Document) (T, error),
-) (Page[T], error) {
-	page, err := find(ctx, l.store, queryFailed(EffectPath(key, effect), after, limit), read)
+func findItems[T any](ctx context.Context, l *Ledger, q Query, read func(Document) (T, error)) (Page[T], error) {
+	page, err := find(ctx, l.store, q, read)
 	if err != nil {
-		return page, fmt.Errorf("finding the failed items of effect %s of %s: %w", effect, key, err)
+		return page, fmt.Errorf("finding the items of %s by %s: %w", q.Under, q.OrderBy, err)
 	}
 	return page, nil
 }
@@ -41,7 +55,8 @@ func readItem(d Document) (Item, error) {
 // goes in steps, each a commit; a second call completes one that broke off.
 func (l *Ledger) keepFailed(ctx context.Context, key operation.Key, effect string, until time.Time) error {
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {
-		page, err := failedItems(ctx, l, key, effect, after, failedPage, func(doc Document) (Write, error) {
+		failed := queryFailed(EffectPath(key, effect), after, failedPage)
+		page, err := findItems(ctx, l, failed, func(doc Document) (Write, error) {
 			item, err := readItem(doc)
 			if kept := item.ExpireAt.IsZero(); err != nil || kept == until.IsZero() {
 				return Write{}, err

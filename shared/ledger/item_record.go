@@ -10,8 +10,10 @@ import (
 
 // An ItemOutcome is the result of one attempt at an item.
 type ItemOutcome struct {
-	Index int64
+	Index int64  // where it stands in the result
 	Key   string // of the item, unique in its operation
+	// Known: it has an outcome, and so a document.
+	Known bool
 	// Err is the failure; nil for a success. Permanent: no further attempt helps. Counts: another
 	// item of the same run succeeded, so that the failure is the item's own.
 	Err       error
@@ -52,10 +54,10 @@ const tellEvery = time.Second
 // same commit, at most once per second.
 //
 // at is the progress as the lease or the last RecordItems returned it, with the Total and the
-// Length that the caller knows. outcomes are of items that are Wanted or were Returned; those from
-// at.Next on are in order, without gaps. An item is given up where its failure is permanent; where
-// MaxAttempts failures counted; and where it failed MaxAttempts times and for RetryFor, whatever
-// counted [S4]. A success or a permanent failure starts the effect's own counts again, so that a
+// Length that the caller knows. outcomes are in any order, each key once: of items that have no
+// outcome, and Known ones that wait or were Returned. An item is given up where its failure is
+// permanent; where MaxAttempts failures counted; and where it failed MaxAttempts times and for
+// RetryFor, whatever counted [S4]. A success or a permanent failure starts the effect's own counts again, so that a
 // run that is killed again and again, but gets further each time, does not end DEAD.
 //
 // It returns the new progress. Errors: ErrLeaseLost; else as Ingest, where none of the items may
@@ -68,7 +70,7 @@ func (l *Ledger) RecordItems(
 ) (ItemProgress, error) {
 	paths := []Path{OperationPath(lease.Operation)}
 	for _, o := range outcomes {
-		if o.Index < at.Next { // tried before: it has a document
+		if o.Known {
 			paths = append(paths, lease.itemPath(o))
 		}
 	}

@@ -128,6 +128,9 @@ func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (o
 // writeEffect returns the write of a changed effect. Every effect is written through it.
 func (l *Ledger) writeEffect(d Document, effect Effect) Write {
 	effect.Schema = max(effect.Schema, operation.SchemaVersion)
+	if effect.Progress != nil {
+		effect.Schema = max(effect.Schema, progressSchema)
+	}
 	effect.Version++
 	return Write{Path: d.Path, Token: d.Token, Data: effect}
 }

@@ -128,7 +128,7 @@ func (f *forgetting) page(ctx context.Context, record Document, collection, fiel
 // from its progress.
 func (f *forgetting) items(ctx context.Context, effect Path) error {
 	for {
-		found, err := f.ledger.store.Query(ctx, queryItems(effect, forgetPage))
+		found, err := f.ledger.store.Query(ctx, queryItems(effect, Cursor{}, forgetPage))
 		if err != nil || len(found) == 0 {
 			return err
 		}

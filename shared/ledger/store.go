@@ -146,6 +146,7 @@ const (
 	FieldCreatedAt  = "createdAt"
 	FieldReceivedAt = "receivedAt"
 	FieldFailedAt   = "failedAt"
+	FieldWaiting    = "waitingSince"
 	FieldSettledAt  = "settledAt"
 	FieldConflictAt = "conflictAt"
 )

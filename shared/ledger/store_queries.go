@@ -31,8 +31,13 @@ func queryNewestEffects(key operation.Key, limit int) Query {
 }
 
 // queryItems: the items of one effect, in the order in which they were first recorded.
-func queryItems(effect Path, limit int) Query {
-	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, Limit: limit}
+func queryItems(effect Path, after Cursor, limit int) Query {
+	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, After: after, Limit: limit}
+}
+
+// queryWaiting: the items of one effect that are tried again, the one that has waited longest first.
+func queryWaiting(effect Path, after Cursor, limit int) Query {
+	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldWaiting, After: after, Limit: limit}
 }
 
 // queryFailed: the failed items of one effect, in the order in which they failed.
@@ -123,7 +128,8 @@ func QueryShapes() []Query {
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		queryNewestEffects("", 1),
-		queryItems(EffectPath("", ""), 1),
+		queryItems(EffectPath("", ""), Cursor{}, 1),
+		queryWaiting(EffectPath("", ""), Cursor{}, 1),
 		queryWithoutRecord(Filter{Limit: 1}),
 		queryEnds(Cursor{}, 1),
 		queryFailed(EffectPath("", ""), Cursor{}, 1),

@@ -13,7 +13,7 @@ const (
 	// roll-back to that release leaves nothing unread [L6]. A document that has a higher one keeps it.
 	SchemaVersion = 1
 	// NewestSchema is the highest number that this revision reads. It leaves alone what is newer.
-	NewestSchema = 1
+	NewestSchema = 2
 )
 
 // An EffectStatus is a side effect's status in its operation's record. The effect's own document

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -67,6 +66,14 @@ func (f *itemFiles) read(r *http.Request) (lines [][]byte, paced bool) {
 	return f.lines[r.URL.Path], strings.Contains(r.URL.Path, f.paced)
 }
 
+// A wantedItems is which items of an effect are still to be done.
+type wantedItems struct {
+	from    int64 // this one and all behind it
+	waiting map[int64]bool
+}
+
+func (w wantedItems) has(index int64) bool { return index >= w.from || w.waiting[index] }
+
 // An itemSink is a receiver of items that remembers idempotency keys, and kills the process that sends them.
 type itemSink struct {
 	items  int64
@@ -76,10 +83,10 @@ type itemSink struct {
 
 	mu       sync.Mutex
 	batch    operation.Key
-	process  string                         // the one that lives
-	known    map[string]ledger.ItemProgress // what the ledger knew when a process began
-	sums     map[int64][sha256.Size]byte    // of what came about an item first
-	accepted map[int64]string               // the process from which it was taken
+	process  string                      // the one that lives
+	known    map[string]wantedItems      // what the ledger knew when a process began
+	sums     map[int64][sha256.Size]byte // of what came about an item first
+	accepted map[int64]string            // the process from which it was taken
 	repeats  int
 	again    map[string]int // repeats of what had been taken from the same process
 	kills    int
@@ -91,7 +98,7 @@ type itemSink struct {
 func newItemSink(items int64, kills int, kill func(process string)) *itemSink {
 	return &itemSink{
 		items: items, kill: kill, wanted: kills, struck: make(chan struct{}, kills), more: make(chan struct{}),
-		known: map[string]ledger.ItemProgress{}, sums: map[int64][sha256.Size]byte{},
+		known: map[string]wantedItems{}, sums: map[int64][sha256.Size]byte{},
 		accepted: map[int64]string{}, again: map[string]int{},
 	}
 }
@@ -111,7 +118,7 @@ func (s *itemSink) receive(batch operation.Key) {
 }
 
 // expect notes that a process begins, and from where it must go on.
-func (s *itemSink) expect(process string, known ledger.ItemProgress) {
+func (s *itemSink) expect(process string, known wantedItems) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process, s.known[process] = process, known
@@ -159,7 +166,7 @@ func (s *itemSink) arrive(process string, header http.Header, body []byte) (inde
 		s.problems = append(s.problems,
 			fmt.Sprintf("%s sent the key %q with %.200s", process, header.Get("Idempotency-Key"), body))
 	}
-	if wanted := s.known[process].Wanted(index) && !s.fixed || s.fixed && index == badItem; !wanted {
+	if wanted := s.known[process].has(index) && !s.fixed || s.fixed && index == badItem; !wanted {
 		s.problems = append(s.problems,
 			fmt.Sprintf("%s repeated item %d, whose end was in the ledger when it began", process, index))
 	}
@@ -207,11 +214,11 @@ func (s *itemSink) took(index int64) bool {
 }
 
 // unrecorded counts the items that were performed and of which the ledger does not know.
-func (s *itemSink) unrecorded(p ledger.ItemProgress) (n int) {
+func (s *itemSink) unrecorded(p wantedItems) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for index := range s.accepted {
-		if p.Wanted(index) {
+		if p.has(index) {
 			n++
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // The revisions of which programs are built. The first is the source as it is. The next adds a field
-// to records, effects and intents, which counts its own writes of each, and reads the number 2. The
+// to records, effects and intents, which counts its own writes of each, and reads the number 3. The
 // last writes that number, too.
 const (
 	oldRevision    = "old"
@@ -33,10 +33,10 @@ var (
 			"firestore:\"added,omitempty\"`\n\t$0"},
 		{"shared/ledger/ledger.go", `(rec|effect)\.Version\+\+`, "$0\n\t$1.Added++"},
 		{"shared/ledger/intent.go", `intent\.Version\+\+`, "$0\n\tintent.Added++"},
-		{"shared/operation/record.go", `NewestSchema = 1`, "NewestSchema = 2"},
+		{"shared/operation/record.go", `NewestSchema = 2`, "NewestSchema = 3"},
 	}
 	raises = append(adds[:len(adds):len(adds)],
-		rewrite{"shared/operation/record.go", `SchemaVersion = 1`, "SchemaVersion = 2"})
+		rewrite{"shared/operation/record.go", `SchemaVersion = 1`, "SchemaVersion = 3"})
 )
 
 // counts are a document's version and number, and how many of its writes a newer revision made.
@@ -109,7 +109,7 @@ func (u upgraded) done(name string, schema int) {
 	u.Helper()
 	var story ledger.Story
 	_, shown := u.call(raisedRevision, "show", name)
-	shown = strings.ReplaceAll(shown, `"schema":2`, `"schema":1`) // read here by the revision of the test
+	shown = strings.ReplaceAll(shown, `"schema":3`, `"schema":2`) // read here by the revision of the test
 	if err := json.Unmarshal([]byte(shown), &story); err != nil {
 		u.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestRevisionRolledBack(t *testing.T) {
 		u.must(newRevision, "finish", "batches/both", u.must(newRevision, "claim", "batches/both"))
 		u.must(raisedRevision, "finish", "batches/raised", u.must(raisedRevision, "claim", "batches/raised"))
 		for _, name := range []string{"batches/raised", "batches/open", "batches/both"} {
-			u.done(name, 2)
+			u.done(name, 3)
 		}
 	})
 }

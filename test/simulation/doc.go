@@ -17,6 +17,7 @@
 //     late and in any order [L3].
 //   - Gemini: jobs that run and end, a list of them, events that carry the submitter's id. It may
 //     not find what it has, answer what was true minutes ago, or ask for patience (429).
+//   - the results of jobs: each read gives the items in another order.
 //   - the topic: messages are delivered at least once, late, in any order; it may lose one.
 //   - the receivers of effects: each request is counted. It may arrive after its sender gave up.
 //   - the processes: one dies before or after any call, stands still for longer than a lease, or
@@ -33,6 +34,12 @@
 // step, and calls that arrive between two steps are sorted. So the list of choices is the
 // schedule. A mutex that is held during a call stops the bubble, and the test until its -timeout:
 // a caller that waits for it could not end with its context.
+//
+// # What this world can never do
+//
+// A result that changes: lacks an item at one read, has one twice or without its key, or is cut. More
+// than three items, so that no result needs two chunks. An item too large to be kept. The tests of the
+// effect package do each of these.
 //
 // # Invariants
 //

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -199,7 +200,7 @@ func (s *service) answer(path string, at time.Time) []byte {
 		list := []map[string]any{}
 		for _, j := range s.jobs {
 			if !j.created.After(at) {
-				list = append(list, j.resource(at))
+				list = append(list, j.resource(at, s.w.gate.steps))
 			}
 		}
 		return encoded(map[string]any{"operations": list})
@@ -208,18 +209,18 @@ func (s *service) answer(path string, at time.Time) []byte {
 	if i < 0 || s.jobs[i].created.After(at) {
 		return nil
 	}
-	return encoded(s.jobs[i].resource(at))
+	return encoded(s.jobs[i].resource(at, s.w.gate.steps))
 }
 
 // resource is the job as the API shows it.
-func (j *job) resource(at time.Time) map[string]any {
+func (j *job) resource(at time.Time, step int) map[string]any {
 	state, since := j.state(at)
 	metadata := map[string]any{
 		"state": "BATCH_STATE_" + string(state), "displayName": simulated.DisplayName("", j.correlation),
 		"createTime": j.created.UTC().Format(time.RFC3339Nano), "updateTime": since.UTC().Format(time.RFC3339Nano),
 	}
-	if output := j.output(state); output != nil {
-		metadata["output"] = output
+	if output := j.output(state, step); output != nil {
+		metadata["output"], metadata["batchStats"] = output, map[string]any{"requestCount": strconv.Itoa(j.items)}
 	}
 	return map[string]any{"name": j.name.Resource, "metadata": metadata}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 
@@ -59,13 +60,14 @@ func (resultTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.w.gemini.serve(a, r, fetching, fetchFates)
 }
 
-// output is the result of a job, as the API shows it; nil where there is none.
-func (j *job) output(state operation.State) map[string]any {
+// output is the result of a job, as the API shows it; nil where there is none. Each read gives another
+// order, which follows from the step.
+func (j *job) output(state operation.State, step int) map[string]any {
 	if j.items == 0 || state != operation.Succeeded {
 		return nil
 	}
 	var items []map[string]any
-	for i := range j.items {
+	for _, i := range rand.New(rand.NewPCG(uint64(step), 0)).Perm(j.items) {
 		items = append(items, map[string]any{
 			"metadata": map[string]any{"key": itemKey(i)}, "response": map[string]any{"text": fmt.Sprint(i)},
 		})

@@ -42,7 +42,7 @@ type document struct {
 
 // times are the fields that queries order by.
 type times struct {
-	DueAt, CreatedAt, ReceivedAt, FailedAt, SettledAt, ConflictAt, ExpireAt time.Time
+	DueAt, CreatedAt, ReceivedAt, FailedAt, WaitingSince, SettledAt, ConflictAt, ExpireAt time.Time
 }
 
 func (t *times) of(field string) time.Time {
@@ -55,6 +55,8 @@ func (t *times) of(field string) time.Time {
 		return t.ReceivedAt
 	case ledger.FieldFailedAt:
 		return t.FailedAt
+	case ledger.FieldWaiting:
+		return t.WaitingSince
 	case ledger.FieldSettledAt:
 		return t.SettledAt
 	default:

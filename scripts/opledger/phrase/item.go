@@ -14,7 +14,7 @@ func Items(p ledger.ItemProgress) string {
 		total = strconv.FormatInt(p.Total, 10)
 	}
 	words := fmt.Sprintf("%d done, %d failed, of %s", p.Done, p.Failed, total)
-	if waiting := p.Waiting.Count() + p.Returned; waiting > 0 {
+	if waiting := p.Waiting() + p.Returned; waiting > 0 {
 		words += fmt.Sprintf("; %d are tried again", waiting)
 	}
 	return words

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -12,13 +13,17 @@ import (
 )
 
 // Count returns how many requests a batch has, and so how many items its results should have; 0 if
-// Gemini does not say. It is for results in a file: inline results are part of the answer, which
-// Count stops reading at the count. Errors: as Open.
+// Gemini does not say, or no longer has the batch. Inline results are part of the answer, which Count
+// stops reading at the count. Errors: as Open.
 func (c *Client) Count(ctx context.Context, key operation.Key) (int64, error) {
 	if key.Collection() != operation.Batches {
 		return 0, fmt.Errorf("%w: %s is not a batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
 	}
 	body, err := c.get(ctx, batchResource(key), nil)
+	switch statusOf(err) {
+	case http.StatusNotFound, http.StatusGone:
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

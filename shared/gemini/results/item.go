@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,11 +14,13 @@ import (
 
 // An Item is the result of one request: either a Response or an Error.
 type Item struct {
-	// Index is the item's position in the result, from 0.
+	// Index is the item's position in the result as it came this time, from 0.
 	Index int64
-	// Key is the submitter's key for the request, or one made in its place. It is unique in the
-	// batch, and printable text of at most 256 bytes.
+	// Key is the submitter's key for the request: printable text of at most 256 bytes. It is empty
+	// where there is none that can be read, unless the Reader names such items.
 	Key string
+	// Repeated: an item before it had the same key.
+	Repeated bool
 	// Response and Error are JSON as Gemini sent it. For an item that cannot be used, Error is this
 	// package's: {"message": …}.
 	Response json.RawMessage
@@ -106,27 +107,20 @@ func (w wireKey) submitted() string {
 	return ""
 }
 
-// A namer gives each item a unique key, in the order of the items. It keeps 16 bytes per item.
-type namer map[[16]byte]struct{}
-
-// name returns the key of the item at index, for which the submitter's key is key.
-func (n namer) name(key string, index int64) string {
-	if key == "" {
-		key = fmt.Sprintf("index-%d", index)
+// keyAtBeginning returns the Key of an item of whose text only the beginning is there; empty unless it
+// is its first member, as Gemini writes it.
+func keyAtBeginning(text []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(text[:min(len(text), 64<<10)]))
+	for _, want := range []json.Token{json.Delim('{'), "key"} {
+		if token, err := decoder.Token(); err != nil || token != want {
+			return ""
+		}
 	}
-	for key = readable(key); !n.add(key); {
-		key = readable(fmt.Sprintf("%s~%d", key, index))
+	var w wireKey
+	if decoder.Decode(&w.Key) != nil {
+		return ""
 	}
-	return key
-}
-
-// add reports whether the key is new. 128 bits of SHA-256 are enough to tell keys apart.
-func (n namer) add(key string) bool {
-	sum := sha256.Sum256([]byte(key))
-	short := [16]byte(sum[:])
-	_, taken := n[short]
-	n[short] = struct{}{}
-	return !taken
+	return w.submitted()
 }
 
 // readable returns a key unchanged, unless it is long or has unprintable characters: then cut, with

@@ -28,7 +28,7 @@ func TestKeys(t *testing.T) {
 	for _, k := range keys {
 		fmt.Fprintf(&text, "{\"key\":\"%s\",\"response\":1}\n", k)
 	}
-	got, err := read(serve(t, says(text.String())), operation.Result{OutputFile: file}, 0)
+	got, err := read(serve(t, says(text.String())), operation.Result{OutputFile: file})
 	if err != nil || len(got) != len(keys) {
 		t.Fatalf("%d %v", len(got), err)
 	}

@@ -28,7 +28,7 @@ func TestFileThatTheBatchNames(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, lines[0].text)
 	})
-	if got, err := read(client, operation.Result{}, 0); err != nil || len(got) != 1 {
+	if got, err := read(client, operation.Result{}); err != nil || len(got) != 1 {
 		t.Errorf("%v %v", show(got), err)
 	}
 }
@@ -47,7 +47,7 @@ func TestNames(t *testing.T) {
 		"gs://bucket/results.jsonl": false, "files/": false, "files/..": false, "files/a/b": false, "files/a%2f": false,
 		"files/a b": false,
 	} {
-		_, err := read(client, operation.Result{OutputFile: name}, 0)
+		_, err := read(client, operation.Result{OutputFile: name})
 		if ok && err != nil || !ok && !errors.Is(err, results.ErrNone) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 		if c.inline {
 			result = operation.Result{Inline: true}
 		}
-		_, err := read(client, result, 0)
+		_, err := read(client, result)
 		var refused *api.Error
 		if errors.Is(err, results.ErrLost) != c.lost || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second {
 			t.Errorf("%+v: %v", c, err)

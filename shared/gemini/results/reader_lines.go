@@ -3,6 +3,7 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,9 @@ type lines struct {
 
 func newLines(body io.Reader) *lines { return &lines{reader: bufio.NewReaderSize(body, 64<<10)} }
 
+// errCut: a download without a length ends like one that is whole.
+var errCut = fmt.Errorf("downloading the results: the last line is not whole: %w", io.ErrUnexpectedEOF)
+
 func (l *lines) next() ([]byte, error) {
 	for {
 		whole, err := l.readLine()
@@ -23,9 +27,13 @@ func (l *lines) next() ([]byte, error) {
 		if err != nil && !ended {
 			return nil, fmt.Errorf("downloading the results: %w", err)
 		}
-		switch line := bytes.TrimSpace(l.line); {
+		line := bytes.TrimSpace(l.line)
+		if ended && (!whole || len(line) > 0 && !json.Valid(line)) {
+			return nil, errCut
+		}
+		switch {
 		case !whole:
-			return nil, errLine
+			return line, errLine
 		case len(line) > 0:
 			return line, nil
 		case ended:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,22 +23,22 @@ const odd = `{"message":"opledger: the item cannot be used: `
 var lines = []struct{ text, want string }{
 	{`{"key":"a","response":{"x":1}}`, `0 a: response {"x":1}`},
 	{`{"key":"b","error":{"code":13}}`, `1 b: error {"code":13}`},
-	{`null`, `2 index-2: error ` + odd + `it is null"}`},
-	{`{"key":"a","response":{"x":2}}`, `3 a~3: response {"x":2}`},
-	{`{"response":{"x":3}}`, `4 index-4: response {"x":3}`},
+	{`null`, `2 : error ` + odd + `it is null"}`},
+	{`{"key":"a","response":{"x":2}}`, `3 a again: response {"x":2}`},
+	{`{"response":{"x":3}}`, `4 : response {"x":3}`},
 	{`{"key":17,"response":{}}`, `5 17: response {}`},
-	{`{"key":"a~3","response":{}}`, `6 a~3~6: response {}`},
-	{`{"key":"index-2","response":[]}`, `7 index-2~7: response []`},
+	{`{"key":"a~3","response":{}}`, `6 a~3: response {}`},
+	{`{"key":"index-2","response":[]}`, `7 index-2: response []`},
 	{`{"key":"c","response":null,"error":null}`, `8 c: error ` + odd + `it has neither a response nor an error"}`},
 	{`{"key":{},"metadata":{"key":"m"},"response":"text"}`, `9 m: response "text"`},
-	{`{"key":"","metadata":"x","response":1}`, `10 index-10: response 1`},
+	{`{"key":"","metadata":"x","response":1}`, `10 : response 1`},
 	{`{"key":"both","response":1,"error":2}`, `11 both: error 2`},
-	{`["key"]`, `12 index-12: error ` + odd + `it is not a JSON object"}`},
-	{`{"key":"a","response":4}`, `13 a~13: response 4`},
+	{`["key"]`, `12 : error ` + odd + `it is not a JSON object"}`},
+	{`{"key":"a","response":4}`, `13 a again: response 4`},
 }
 
-func wants(from int) (want []string) {
-	for _, line := range lines[from:] {
+func wants() (want []string) {
+	for _, line := range lines {
 		want = append(want, line.want)
 	}
 	return want
@@ -50,7 +51,7 @@ func texts() (all []string) {
 	return all
 }
 
-// TestFile: every kind of line, from every place on, with the same keys each time [K4].
+// TestFile: every kind of line, with the same keys each time [K4].
 func TestFile(t *testing.T) {
 	t.Parallel()
 	all := strings.Join(texts(), "\n")
@@ -64,14 +65,112 @@ func TestFile(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, text)
 		})
-		for from := range lines {
-			got, err := read(client, operation.Result{OutputFile: file}, int64(from))
-			if diff := cmp.Diff(wants(from), show(got)); err != nil || diff != "" {
-				t.Errorf("%s from %d: %v %s", name, from, err, diff)
+		for range 2 {
+			got, err := read(client, operation.Result{OutputFile: file})
+			if diff := cmp.Diff(wants(), show(got)); err != nil || diff != "" {
+				t.Errorf("%s: %v %s", name, err, diff)
 			}
 		}
-		if _, err := read(client, operation.Result{OutputFile: file}, int64(len(lines))+1); !errors.Is(err, io.EOF) {
-			t.Errorf("skipping beyond the end: %v, want io.EOF", err)
+	}
+}
+
+// TestSkip: skipping to any number of keys leaves the items behind the last of them, and counts as
+// reading does [K4].
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	client := serve(t, says(strings.Join(texts(), "\n")))
+	for keys, next := range []int{0, 1, 2, 6, 7, 8, 9, 10, 12} {
+		reader, err := client.Open(t.Context(), key, operation.Result{OutputFile: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reader.Skip(int64(keys)); err != nil || reader.Tally().Items != int64(next) {
+			t.Errorf("%d keys: %+v, %v, want item %d next", keys, reader.Tally(), err, next)
+		}
+		rest, err := all(reader)
+		if diff := cmp.Diff(wants()[next:], show(rest)); err != nil || diff != "" {
+			t.Errorf("behind %d keys: %v %s", keys, err, diff)
+		}
+		if got := reader.Tally(); got.Items != 14 || got.Keys != 8 || got.Unkeyed != 4 || got.Repeated != 2 {
+			t.Errorf("behind %d keys: %+v", keys, got)
+		}
+	}
+	reader, err := client.Open(t.Context(), key, operation.Result{OutputFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Skip(9); !errors.Is(err, io.EOF) {
+		t.Errorf("skipping more keys than there are: %v, want io.EOF", err)
+	}
+	_ = reader.Close()
+}
+
+// TestTallyOfAnotherOrder: two reads of the same items have the same tally, in whatever order they come,
+// and one that lacks an item has another [K4].
+func TestTallyOfAnotherOrder(t *testing.T) {
+	t.Parallel()
+	tally := func(lines []string) results.Tally {
+		reader, err := serve(t, says(strings.Join(lines, "\n"))).Open(t.Context(), key, operation.Result{OutputFile: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := all(reader); err != nil {
+			t.Fatal(err)
+		}
+		return reader.Tally()
+	}
+	backwards := texts()
+	slices.Reverse(backwards)
+	if one, other := tally(texts()), tally(backwards); one != other {
+		t.Errorf("K4: %+v, backwards %+v", one, other)
+	}
+	if one, other := tally(texts()), tally(texts()[1:]); one == other {
+		t.Errorf("K4: a result that lacks an item has the same tally %+v", one)
+	}
+}
+
+// TestByPosition: on demand an item without a key is named by its position, and no key is given twice.
+func TestByPosition(t *testing.T) {
+	t.Parallel()
+	reader, err := serve(t, says(strings.Join(texts(), "\n"))).Open(t.Context(), key, operation.Result{OutputFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.ByPosition()
+	items, err := all(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for index, want := range map[int]string{2: "index-2", 4: "index-4", 7: "index-2", 12: "index-12"} {
+		if items[index].Key != want || items[index].Repeated != (index == 7) {
+			t.Errorf("%d: %+v, want the key %s", index, items[index], want)
+		}
+	}
+	if got := reader.Tally(); got.Unkeyed != 0 || got.Repeated != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestCutDownload: a download without a length that is cut ends like a whole one. Cut within a line it
+// is a broken download, never the end; of a line that is whole but for its end nothing is lost.
+func TestCutDownload(t *testing.T) {
+	t.Parallel()
+	whole := `{"key":"a","response":"1"}` + "\n" + `{"key":"b","response":"2"}` + "\n"
+	for cut := range len(whole) + 1 {
+		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			connection, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(connection, "HTTP/1.0 200 OK\r\n\r\n"+whole[:cut])
+			_ = connection.Close()
+		})
+		got, err := read(client, operation.Result{OutputFile: file})
+		line := strings.Count(whole[:cut+1-min(cut/len(whole), 1)], "\n")
+		within := cut > 0 && whole[cut-1] != '\n' && cut != 26 && cut != 53
+		if within != errors.Is(err, io.ErrUnexpectedEOF) || !within && err != nil || len(got) > line+1 {
+			t.Errorf("cut at %d: %d items, %v", cut, len(got), err)
 		}
 	}
 }
@@ -79,14 +178,14 @@ func TestFile(t *testing.T) {
 // TestNotJSON: a line that is not JSON is an item all the same; the others are what they are.
 func TestNotJSON(t *testing.T) {
 	t.Parallel()
-	client := serve(t, says("{\"key\":\"a\",\"resp\n<html>\n{\"key\":\"b\",\"response\":1}\n\xff\x00"))
-	got, err := read(client, operation.Result{OutputFile: file}, 0)
+	client := serve(t, says("{\"key\":\"a\",\"resp\n<html>\n{\"key\":\"b\",\"response\":1}\n\xff\x00\n"))
+	got, err := read(client, operation.Result{OutputFile: file})
 	broken := odd + `it is not a JSON object"}`
 	want := []string{
-		"0 index-0: error " + broken,
-		"1 index-1: error " + broken,
+		"0 : error " + broken,
+		"1 : error " + broken,
 		"2 b: response 1",
-		"3 index-3: error " + broken,
+		"3 : error " + broken,
 	}
 	if diff := cmp.Diff(want, show(got)); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
@@ -103,13 +202,13 @@ func TestBroken(t *testing.T) {
 			_, _ = io.WriteString(w, text[:cut])
 			panic(http.ErrAbortHandler)
 		})
-		if got, err := read(client, operation.Result{OutputFile: file}, 0); err == nil || errors.Is(err, results.ErrLost) {
+		if got, err := read(client, operation.Result{OutputFile: file}); err == nil || errors.Is(err, results.ErrLost) {
 			t.Errorf("a file cut at %d: %d items, %v", cut, len(got), err)
 		}
 	}
 	body := `{"metadata":{"output":{"inlinedResponses":{"inlinedResponses":[{"response":1},{"response":2}`
 	for _, cut := range []int{0, 5, 40, 70, len(body) - 12, len(body)} {
-		if _, err := read(serve(t, says(body[:cut])), operation.Result{Inline: true}, 0); !errors.Is(
+		if _, err := read(serve(t, says(body[:cut])), operation.Result{Inline: true}); !errors.Is(
 			err, io.ErrUnexpectedEOF,
 		) {
 			t.Errorf("inline, cut at %d: %v", cut, err)
@@ -117,7 +216,7 @@ func TestBroken(t *testing.T) {
 	}
 	for _, none := range []string{`{}`, `{"metadata":null}`, `{"error":{"code":5}}`, `[]`,
 		`{"response":{"inlinedResponses":[]}}`} {
-		if _, err := read(serve(t, says(none)), operation.Result{Inline: true}, 0); !errors.Is(err, results.ErrNone) {
+		if _, err := read(serve(t, says(none)), operation.Result{Inline: true}); !errors.Is(err, results.ErrNone) {
 			t.Errorf("%s: %v, want ErrNone", none, err)
 		}
 	}
@@ -134,8 +233,8 @@ func TestLargeLine(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "\"}\n"+`{"key":"b","response":1}`)
 	})
-	got, err := read(client, operation.Result{OutputFile: file}, 0)
-	want := []string{"0 index-0: error " + odd + `it is larger than 32 MiB"}`, "1 b: response 1"}
+	got, err := read(client, operation.Result{OutputFile: file})
+	want := []string{"0 a: error " + odd + `it is larger than 32 MiB"}`, "1 b: response 1"}
 	if diff := cmp.Diff(want, show(got)); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -191,7 +290,7 @@ func BenchmarkSkip(b *testing.B) {
 	for b.Loop() {
 		reader, err := client.Open(b.Context(), key, operation.Result{OutputFile: file})
 		if err == nil {
-			err = errors.Join(reader.SkipTo(100_000), reader.Close())
+			err = errors.Join(reader.Skip(100_000), reader.Close())
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -46,16 +46,18 @@ func says(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
 }
 
-// read returns all items from index on.
-func read(client *results.Client, result operation.Result, from int64) (items []results.Item, err error) {
+// read returns all items.
+func read(client *results.Client, result operation.Result) ([]results.Item, error) {
 	reader, err := client.Open(context.Background(), key, result)
 	if err != nil {
 		return nil, err
 	}
+	return all(reader)
+}
+
+// all returns the items that are left, and closes the reader.
+func all(reader *results.Reader) (items []results.Item, err error) {
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	if err := reader.SkipTo(from); err != nil {
-		return nil, err
-	}
 	for {
 		item, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -72,6 +74,10 @@ func read(client *results.Client, result operation.Result, from int64) (items []
 func show(items []results.Item) []string {
 	var lines []string
 	for _, item := range items {
+		key := item.Key
+		if item.Repeated {
+			key += " again"
+		}
 		said := "response " + string(item.Response)
 		if item.Error != nil {
 			said = "error " + string(item.Error)
@@ -79,7 +85,7 @@ func show(items []results.Item) []string {
 		if !json.Valid(append(append(json.RawMessage{}, item.Response...), item.Error...)) {
 			said += " (not JSON)"
 		}
-		lines = append(lines, fmt.Sprintf("%d %s: %s", item.Index, item.Key, said))
+		lines = append(lines, fmt.Sprintf("%d %s: %s", item.Index, key, said))
 	}
 	return lines
 }

@@ -167,7 +167,7 @@ var effectHistory = join([]ledgerTest{
 		equal(w, "error", failed.LastError, "503 from https://h.example/[path]")
 		equal(w, "status", failed.LastStatus, 503)
 		equal(w, "at", failed.LastFailedAt.Before(w.start), false)
-		w.recordItems(lease, progress, numbered(0, 1))
+		w.recordItems(lease, progress, known(numbered(0, 1)...))
 		done := read[ledger.Item](w, path)
 		equal(w, "state", done.State, ledger.ItemDone)
 		equal(w, "kept", fmt.Sprint(done.LastError, done.LastStatus, done.LastFailedAt.Equal(failed.LastFailedAt)),

@@ -29,8 +29,17 @@ func FrozenDocuments() []Frozen {
 			State: operation.Succeeded, UpdateTime: at(1), ReceivedAt: at(2), Outcome: ledger.Applied,
 			Reason: operation.Advanced, Writer: "call-1", ExpireAt: at(3),
 		}},
-		{Kind: "effect", Data: frozenEffect()},
-		{Kind: "item", Data: ledger.Item{
+		{Kind: "effect", Data: frozenEffect(1, ledger.ItemProgress{
+			Done: 1, Failed: 2, Total: 3, Next: 4, Length: 5, Returned: 8, ReturnedFence: 9, Tries: 10, Chunks: 11,
+			Recorded: 12,
+		}), Superseded: true}, // it had waiting, positions in the result
+		{Kind: "effect", Schema: 2, Data: frozenEffect(2, ledger.ItemProgress{
+			Done: 1, Failed: 2, Total: 3, Next: 4, Keys: "0123456789abcdef0123456789abcdef", Length: 5, Returned: 8,
+			ReturnedFence: 9, Tries: 10, Chunks: 11, Recorded: 12,
+		})},
+		{Kind: "item", Added: map[string]string{
+			"WaitingSince": "lasting: only a revision that writes the number 2 of its effect writes it then, or the item",
+		}, Data: ledger.Item{
 			Schema: 1, Version: 2, Operation: "batches/abc-123", Effect: "publish", Key: "review-17", Index: 17,
 			State: ledger.ItemFailed, IdempotencyKey: "gemini:batches/abc-123#publish/items/review-17", Fence: 3, Attempts: 4,
 			Failures: 5, FailingSince: at(1), LastError: "503", LastStatus: 503, LastFailedAt: at(2), FailedAt: at(3),
@@ -99,9 +108,9 @@ func frozenRecord() operation.Record {
 	}
 }
 
-func frozenEffect() ledger.Effect {
+func frozenEffect(schema int, progress ledger.ItemProgress) ledger.Effect {
 	return ledger.Effect{
-		Schema: 1, Version: 2, Operation: "batches/abc-123", Name: "publish", State: ledger.EffectDead,
+		Schema: schema, Version: 2, Operation: "batches/abc-123", Name: "publish", State: ledger.EffectDead,
 		IdempotencyKey: "gemini:batches/abc-123#publish", Payload: `{"operation":"batches/abc-123"}`, Fence: 3,
 		Owner: "call-1", Attempts: 4, Interrupted: 5,
 		Failing:   &ledger.Failing{Since: at(1), Last: at(2), Times: 6, AlertedAt: at(3)},
@@ -113,10 +122,7 @@ func frozenEffect() ledger.Effect {
 		Recovered: &ledger.Recovery{At: at(7), By: "ops"},
 		Replays:   []ledger.Replay{{Message: "m-1", By: "ops", At: at(8), LastError: "500", Writer: "call-2"}},
 		Rerun:     "fix-1", Runs: 7, WithoutRecord: true,
-		Progress: &ledger.ItemProgress{
-			Done: 1, Failed: 2, Total: 3, Next: 4, Length: 5, Waiting: ledger.Ranges{{From: 6, To: 7}}, Returned: 8,
-			ReturnedFence: 9, Tries: 10, Chunks: 11, Recorded: 12,
-		},
+		Progress:  &progress,
 		CreatedAt: at(9), DoneAt: at(10), DiedAt: at(11), ClaimableAt: at(12), DueAt: at(13), Unanswered: 14,
 		ExpireAt: at(15),
 	}

@@ -36,7 +36,7 @@ var itemReturned = []ledgerTest{
 			w.Errorf("what is handed on is a person's, or malformed: %+v", sent[0])
 		}
 		lease = w.granted(run)
-		equal(w, "goes on at", goesOn(lease.Progress), at.Next)
+		equal(w, "goes on with", fmt.Sprint(lease.Progress), fmt.Sprint(at))
 		w.recordItems(lease, lease.Progress, numbered(2, 1))
 		w.finish(lease)
 		equal(w, "the run in the record", w.record().Effects[run], operation.EffectDone)
@@ -55,7 +55,7 @@ var itemReturned = []ledgerTest{
 		}
 		equal(w, "replay", w.replay(w.asked(publish, "m1")).Outcome, ledger.Reopened)
 		lease = w.granted(publish)
-		equal(w, "goes on at", goesOn(lease.Progress), 3)
+		equal(w, "goes on after", lease.Progress.Next, 3)
 		w.recordItems(lease, lease.Progress, numbered(3, 1))
 		w.finish(lease)
 		w.stands("in the end", "done 4 failed 0 of 0, next 4, waiting []")
@@ -111,10 +111,10 @@ var itemReturned = []ledgerTest{
 			returned = append(returned, fmt.Sprint(item.Index, item.Key, item.Response, item.Fence <= at.ReturnedFence))
 		}
 		equal(w, "what is returned", fmt.Sprint(returned), `[3item-3{"text":"item-3"}true 4item-4{"text":"item-4"}true]`)
-		again := numbered(3, 2)
+		again := known(numbered(3, 2)...)
 		again[1].Err = errFailed
 		at = w.recordItems(lease, at, again)
-		w.stands("tried again", "done 4 failed 0 of 5, next 5, waiting [4]")
+		w.stands("tried again", "done 4 failed 0 of 5, next 5, waiting [item-4]")
 		equal(w, "returned and not tried", at.Returned, 0)
 		done, waits := w.item("item-3"), w.item("item-4")
 		equal(
@@ -135,7 +135,7 @@ var itemReturned = []ledgerTest{
 		w.diedOfItems(0, refusedItems(0, 2)...)
 		w.replay(w.asked(publish, "m1"))
 		lease := w.granted(publish)
-		at := w.recordItems(lease, lease.Progress, refusedItems(0, 1))
+		at := w.recordItems(lease, lease.Progress, known(refusedItems(0, 1)...))
 		w.stands("one again", "done 0 failed 1 of 2, next 2, waiting []")
 		for _, item := range w.failedItems() {
 			equal(w, item.Key+" is still to be tried", item.Fence <= at.ReturnedFence, item.Key == "item-1")
@@ -146,7 +146,7 @@ var itemReturned = []ledgerTest{
 		w.replay(w.asked(publish, "m2"))
 		lease = w.granted(publish)
 		equal(w, "returned", lease.Progress.Returned, 2)
-		w.recordItems(lease, lease.Progress, numbered(0, 2))
+		w.recordItems(lease, lease.Progress, known(numbered(0, 2)...))
 		w.finish(lease)
 		w.stands("in the end", "done 2 failed 0 of 2, next 2, waiting []")
 	}},
@@ -156,8 +156,8 @@ var itemReturned = []ledgerTest{
 		w.diedOfItems(0, chunk...)
 		w.replay(w.asked(publish, "m1"))
 		lease := w.granted(publish)
-		at := w.recordItems(lease, lease.Progress, []ledger.ItemOutcome{{Index: 1, Key: "item-1", Untried: true}})
-		w.stands("it waits", "done 0 failed 0 of 2, next 2, waiting [1]")
+		at := w.recordItems(lease, lease.Progress, known(ledger.ItemOutcome{Index: 1, Key: "item-1", Untried: true}))
+		w.stands("it waits", "done 0 failed 0 of 2, next 2, waiting [item-1]")
 		item := w.item("item-1")
 		equal(
 			w, "the item", fmt.Sprint(item.State, item.Attempts, item.FetchableUntil.IsZero(), item.LastError),

@@ -72,6 +72,7 @@ var ledgerGroups = []struct {
 	{"EffectReplayRaces", effectReplayRaces},
 	{"OperationForget", operationForget},
 	{"ItemRecord", itemRecord},
+	{"ItemKeys", itemKeys},
 	{"ItemFailed", itemFailed},
 	{"ItemReturned", itemReturned},
 	{"ItemRecordCrashes", itemRecordCrashes},

@@ -40,12 +40,30 @@ func (w *world) recordItems(
 	return next
 }
 
-// goesOn returns the index of the first item that is wanted.
-func goesOn(p ledger.ItemProgress) int64 {
-	if first, some := p.Waiting.From(0); some {
-		return min(first, p.Next)
+// known are outcomes of items that have one already.
+func known(outcomes ...ledger.ItemOutcome) []ledger.ItemOutcome {
+	for i := range outcomes {
+		outcomes[i].Known = true
 	}
-	return p.Next
+	return outcomes
+}
+
+// waiting returns the keys of the items that are tried again, in the order of their waiting.
+func (w *world) waiting() (keys []string) {
+	w.Helper()
+	var after ledger.Cursor
+	for {
+		page, err := w.ledger().WaitingItems(w.ctx, w.name.Key, publish, after, 2)
+		if err != nil || len(page.Broken) > 0 {
+			w.Fatal(page.Broken, err)
+		}
+		for _, item := range page.Items {
+			keys = append(keys, item.Key)
+		}
+		if after = page.Next; after.Path == "" {
+			return keys
+		}
+	}
 }
 
 // item returns one item of the effect "publish"; the zero Item where there is none.
@@ -75,9 +93,10 @@ func (w *world) stands(what, want string) {
 		p = *e.Progress
 	}
 	equal(
-		w, what, fmt.Sprintf("done %d failed %d of %d, next %d, waiting %v", p.Done, p.Failed, p.Total, p.Next, p.Waiting),
+		w, what, fmt.Sprintf("done %d failed %d of %d, next %d, waiting %v", p.Done, p.Failed, p.Total, p.Next, w.waiting()),
 		want,
 	)
+	equal(w, what+": items that wait", p.Waiting(), int64(len(w.waiting())))
 	equal(
 		w, what+": the record", w.record().Progress[publish],
 		operation.Progress{Done: p.Done, Failed: p.Failed, Total: p.Total},

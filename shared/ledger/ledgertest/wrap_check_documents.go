@@ -90,6 +90,8 @@ func checkItem(item ledger.Item, commit []ledger.Write) error {
 	must(!item.CreatedAt.IsZero() && (item.Attempts > 0 || item.State == ledger.ItemPending), "%+v", item)
 	must(failed || item.State != ledger.ItemFailed, "it is FAILED and no query finds it")
 	must(!failed || item.State != ledger.ItemDone, "it is DONE and failed at %v", item.FailedAt)
+	waits := item.State == ledger.ItemPending
+	must(waits == !item.WaitingSince.IsZero(), "it is %s and waits since %v", item.State, item.WaitingSince)
 	kept := item.Response != "" || item.Error != ""
 	must(
 		failed == (kept || !item.FetchableUntil.IsZero()), "it failed at %v, is kept %v, and can be fetched until %v",
@@ -139,10 +141,11 @@ func checkEffect(effect ledger.Effect) error {
 	must((closed || dead) == effect.DueAt.IsZero(), "it is %s and due at %v [R5]", effect.State, effect.DueAt)
 	if p := effect.Progress; p != nil {
 		must(
-			effect.State != ledger.EffectDone || p.Failed+p.Returned+p.Waiting.Count() == 0,
+			effect.State != ledger.EffectDone || effect.Recovered != nil || p.Done == p.Next && p.Done >= p.Total,
 			"it is DONE and not all of its items: %+v [S4]", *p,
 		)
-		must(p.Done+p.Failed+p.Returned+p.Waiting.Count() == p.Next, "its items do not add up: %+v", *p)
+		must(p.Waiting() >= 0, "its items do not add up: %+v", *p)
+		must(effect.Schema >= 2, "it has progress and the number %d [L6]", effect.Schema)
 	}
 	must(
 		effect.Rerun == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Rerun, "it is the run %q [G5]",

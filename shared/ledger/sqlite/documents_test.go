@@ -53,7 +53,7 @@ func TestFrozenDocuments(t *testing.T) {
 			}
 		},
 	}
-	ledgertest.CheckFrozen(t, filepath.Join("testdata", "schema-1"), raw, append(ledgertest.FrozenDocuments(), result()))
+	ledgertest.CheckFrozen(t, "testdata", raw, append(ledgertest.FrozenDocuments(), result()))
 }
 
 // result is the document of an effect that writes the items of a batch back.

@@ -10,6 +10,11 @@ CREATE INDEX IF NOT EXISTS conflicted ON documents (
     collection, rtrim(CASE WHEN json_valid(body) THEN body ->> '$.conflictAt' END, 'Z'), position
 ) WHERE collection = 'operations' AND rtrim(CASE WHEN json_valid(body) THEN body ->> '$.conflictAt' END, 'Z') IS NOT NULL;
 
+-- The items of an effect that are tried again, the one that has waited longest first.
+CREATE INDEX IF NOT EXISTS waiting ON documents (
+    parent, collection, rtrim(CASE WHEN json_valid(body) THEN body ->> '$.waitingSince' END, 'Z'), position
+) WHERE collection = 'items' AND rtrim(CASE WHEN json_valid(body) THEN body ->> '$.waitingSince' END, 'Z') IS NOT NULL;
+
 -- The lists of operations, newest first.
 CREATE INDEX IF NOT EXISTS of_state ON documents (
     collection, CASE WHEN json_valid(body) THEN body ->> '$.state' END, listed_at, position

@@ -120,6 +120,10 @@ func (p *plans) checkPasses(ctx context.Context) {
 		_, err := l.Show(ctx, "batches/a")
 		return err
 	})
+	p.check("items that wait", "waiting", func(l *ledger.Ledger) error {
+		_, err := l.WaitingItems(ctx, "batches/a", "publish", first, 10)
+		return err
+	})
 	for _, reason := range []string{"", "malformed"} {
 		p.check("the quarantine, reason "+reason, "listed", func(l *ledger.Ledger) error {
 			_, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Reason: reason, Limit: 10})

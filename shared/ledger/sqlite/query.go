@@ -135,7 +135,7 @@ func orderOf(field string) order {
 		column = "due_at"
 	case ledger.FieldFailedAt:
 		column = "failed_at"
-	case ledger.FieldSettledAt, ledger.FieldConflictAt:
+	case ledger.FieldSettledAt, ledger.FieldConflictAt, ledger.FieldWaiting:
 		return order{"rtrim(" + inBody(field) + ", 'Z')", func(t time.Time) any { return timeText(t) }, true}
 	}
 	return order{column, func(t time.Time) any { return t.UnixMicro() }, false}

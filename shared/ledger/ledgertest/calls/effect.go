@@ -197,7 +197,9 @@ var itemCalls = []Call{
 		w.Lease.Progress = got[ledger.ItemProgress](w)(w.Ledger.RecordItems(w.Ctx, w.Lease, w.Lease.Progress, outcomes))
 		w.Store.Advance(2 * time.Second)
 	}, Act: func(w *World) (any, error) {
-		return w.Ledger.RecordItems(w.Ctx, w.Lease, w.Lease.Progress, chunkOf(1, 2))
+		outcomes := chunkOf(1, 2)
+		outcomes[0].Known = true
+		return w.Ledger.RecordItems(w.Ctx, w.Lease, w.Lease.Progress, outcomes)
 	}},
 	{Name: "UpdateProgress", Arrange: func(w *World) {
 		w.claim()

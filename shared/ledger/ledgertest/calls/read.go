@@ -115,6 +115,12 @@ func readCalls() []Call {
 			effects, broken, err := l.DeadEffects(c, []record{rec})
 			return []any{effects, broken}, err
 		}),
+		reading("Items", func(c ctx, l l) (ledger.Page[ledger.Item], error) {
+			return l.Items(c, key, publish, start, 10)
+		}),
+		reading("WaitingItems", func(c ctx, l l) (ledger.Page[ledger.Item], error) {
+			return l.WaitingItems(c, key, publish, start, 10)
+		}),
 		reading("FailedItems", func(c ctx, l l) (ledger.Page[ledger.Item], error) {
 			return l.FailedItems(c, key, publish, start, 10)
 		}),
