@@ -21,13 +21,20 @@ const (
 	maxWait = 30 * time.Second
 	// readEvery is the time between two reads of a record that a reader waits for.
 	readEvery = 2 * time.Second
+	// mostWaits is how many requests may wait at once in one process. Deployed, one takes 80 at once: the
+	// others are left to registrations.
+	mostWaits = 20
 )
 
 // A reader answers GET /operations/{name}, such as /operations/batches/abc123, with the operation's
 // record: one document read. With ?wait=30s it answers as soon as the operation is settled, and
 // after that time in any case, with the record as it is then: at most one read every two seconds,
-// so none behind a shorter wait. Where the process ends, it answers with what it read last.
-type reader handler
+// so none behind a shorter wait. Where the process ends, or mostWaits wait already, it answers with
+// what it read last.
+type reader struct {
+	handler
+	waits chan struct{} // holds one for each request that waits
+}
 
 func (h reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -81,6 +88,15 @@ func parseRead(r *http.Request) (name operation.Name, wait time.Duration, proble
 // await returns the record once the operation is settled, or wait is over, or the process ends.
 func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration) (operation.Record, error) {
 	rec, err := h.Ledger.Record(ctx, key)
+	if err != nil || rec.Settled() || wait == 0 {
+		return rec, err
+	}
+	select {
+	case h.waits <- struct{}{}:
+		defer func() { <-h.waits }()
+	default:
+		return rec, nil
+	}
 	for err == nil && !rec.Settled() && wait > 0 {
 		step := readEvery
 		if wait < 2*readEvery {

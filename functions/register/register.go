@@ -29,10 +29,10 @@ type Options struct {
 // submitter may do, and GET /operations/{name} with the record. An invalid request is 400 with all
 // its problems.
 func New(o Options) http.Handler {
-	registrations := httpfunc.OnlyPOST(handler(o))
+	registrations, reads := httpfunc.OnlyPOST(handler(o)), reader{handler(o), make(chan struct{}, mostWaits)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, readPath) {
-			reader(o).ServeHTTP(w, r)
+			reads.ServeHTTP(w, r)
 			return
 		}
 		registrations.ServeHTTP(w, r)
