@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/shared/ledger"
@@ -37,6 +38,21 @@ type question struct {
 	Done        outcome // what became of it; without Words nothing has been done
 	Over        bool    // there is nothing more to ask
 }
+
+// The most letters of who decides and of why, as a browser counts them: in UTF-16.
+const (
+	mostBy  = 200
+	mostWhy = 400
+)
+
+// MostBy is the bound of By for the form.
+func (question) MostBy() int { return mostBy }
+
+// MostWhy is the bound of Why for the form.
+func (question) MostWhy() int { return mostWhy }
+
+// letters counts a text as a browser does.
+func letters(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // actionTime bounds an action, which the browser's leaving does not end.
 const actionTime = time.Minute
@@ -176,6 +192,8 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 		err = bad("say who decides; it is recorded")
 	case a.why && d.Why == "":
 		err = bad("give the reason; it is recorded")
+	case letters(d.By) > mostBy || letters(d.Why) > mostWhy:
+		err = bad("say who decides in %d letters at most, and why in %d", mostBy, mostWhy)
 	default:
 		q.Over, q.Title = true, "Not done"
 		if q.Done, err = a.do(ctx, c.options.Actions, s, d); err == nil {

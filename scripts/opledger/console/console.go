@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -95,11 +94,9 @@ func New(o Options) *Console {
 		c.mux.HandleFunc("POST "+askPath, c.answer)
 	}
 	c.mux.HandleFunc("GET /console/search", c.search)
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // the folder is embedded
-	}
-	c.mux.Handle("GET /console/static/", http.StripPrefix("/console/static/", http.FileServerFS(files)))
+	c.mux.HandleFunc("GET /console/static/{file}", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, static, "static/"+r.PathValue("file"))
+	})
 	return c
 }
 

@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
+
+// mostStreams is how many streams a console has at once, of all browsers. Each costs a connection, and
+// each page that is watched costs reads.
+const mostStreams = 64
 
 // live reads pages again while they are watched, each once for all its watchers.
 type live struct {
@@ -17,6 +22,7 @@ type live struct {
 
 	mu      sync.Mutex
 	watched map[string]*watched // by the page's address
+	streams int
 }
 
 // A watched is a page with at least one watcher. live.mu guards all of it.
@@ -34,12 +40,17 @@ func newLive(every time.Duration) *live {
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
 // serve sends the main part of a page as events, whenever it has changed. It ends when the browser
-// leaves or the console closes.
+// leaves or the console closes. One stream too many is to be tried again.
 func (l *live) serve(w http.ResponseWriter, r *http.Request, address string, load func(context.Context) []byte) {
+	page, leave := l.watch(address, load)
+	if page == nil {
+		w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Second, l.every).Seconds())))
+		http.Error(w, "too many pages are being watched", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	page, leave := l.watch(address, load)
-	defer leave()
 	stream := http.NewResponseController(w)
 	var sent []byte
 	for {
@@ -64,10 +75,14 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request, address string, loa
 }
 
 // watch adds a watcher to a page. The first one starts the reading, and the last one that leaves
-// ends it.
+// ends it. Beyond mostStreams there is no page.
 func (l *live) watch(address string, load func(context.Context) []byte) (page *watched, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.streams == mostStreams {
+		return nil, nil
+	}
+	l.streams++
 	page = l.watched[address]
 	if page == nil {
 		ctx, stop := context.WithCancel(context.Background())
@@ -79,6 +94,7 @@ func (l *live) watch(address string, load func(context.Context) []byte) (page *w
 	return page, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		l.streams--
 		if page.watchers--; page.watchers == 0 {
 			page.stop()
 			delete(l.watched, address)
