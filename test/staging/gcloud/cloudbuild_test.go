@@ -95,13 +95,18 @@ func TestCloudBuild(t *testing.T) {
 	if want := []string{"check", "test", "stage", "deploy-gcloud", "deploy-terraform", "smoke"}; !slices.Equal(ids, want) {
 		t.Errorf("the steps are %q, want %q", ids, want)
 	}
-	// It is declared nowhere: Cloud Build refuses a build that does not name it.
-	const account = "_SERVICE_ACCOUNT"
-	if _, ok := b.Substitutions[account]; ok || b.ServiceAccount != "projects/$PROJECT_ID/serviceAccounts/$"+account {
+	// These are declared nowhere: Cloud Build refuses a build that does not give them.
+	required := []string{"_SERVICE_ACCOUNT", "_GO_DIGEST", "_GCLOUD_DIGEST", "_TERRAFORM_DIGEST"}
+	if b.ServiceAccount != "projects/$PROJECT_ID/serviceAccounts/$_SERVICE_ACCOUNT" {
 		t.Errorf("the build runs as %q, which must be required", b.ServiceAccount)
 	}
+	for _, name := range required {
+		if _, ok := b.Substitutions[name]; ok {
+			t.Errorf("%s has a default", name)
+		}
+	}
 	for name := range used {
-		if _, ok := b.Substitutions[name]; !ok {
+		if _, ok := b.Substitutions[name]; !ok && !slices.Contains(required, name) {
 			t.Errorf("%s is used and not declared", name)
 		}
 	}
@@ -113,6 +118,19 @@ func TestCloudBuild(t *testing.T) {
 	for _, script := range regexp.MustCompile(`scripts/[a-z/]+`).FindAllString(text, -1) {
 		if _, err := os.Stat(filepath.Join(dir, script)); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestCloudBuildImages: every image is named by its digest, which the build must be given: a tag can be
+// moved to an image that takes the deployer's rights.
+func TestCloudBuildImages(t *testing.T) {
+	t.Parallel()
+	b, _ := cloudbuild(t)
+	byDigest := regexp.MustCompile(`^[a-z][a-z./-]+:[a-z0-9.]+@\$_(GO|GCLOUD|TERRAFORM)_DIGEST$`)
+	for _, step := range b.Steps {
+		if !byDigest.MatchString(step.Name) {
+			t.Errorf("the step %s runs in %s", step.ID, step.Name)
 		}
 	}
 }
