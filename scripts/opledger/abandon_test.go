@@ -23,9 +23,9 @@ func TestAbandon(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ reason, begins, ends string }{
-		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted  [31mtwice\n"},
-		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted  [31mtwice\n"},
-		{"another", "batches/a already abandoned by ", ": submitted  [31mtwice; yours was not recorded\n"},
+		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted \\x1b[31mtwice\n"},
+		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted \\x1b[31mtwice\n"},
+		{"another", "batches/a already abandoned by ", ": submitted \\x1b[31mtwice; yours was not recorded\n"},
 	} {
 		s := cli(t, variables, "abandon", "a", "--reason", c.reason).want(t, exitDone)
 		if !strings.HasPrefix(s.out, c.begins+me.Username+" at ") || !strings.HasSuffix(s.out, c.ends) {
@@ -38,7 +38,7 @@ func TestAbandon(t *testing.T) {
 		t.Errorf("%s", s.out)
 	}
 	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "  abandoned ",
-		" by "+me.Username+": submitted  [31mtwice\n")
+		" by "+me.Username+": submitted \\x1b[31mtwice\n")
 	cli(t, variables, "abandon", "batches/b", "--reason", "r", "--by", "kim").want(t, exitDone).says(t, " by kim at ")
 
 	f.register("batches/ended")

@@ -37,7 +37,7 @@ func TestListIntents(t *testing.T) {
 	wantTame(t, s)
 	if !regexp.MustCompile(`^CORRELATION ID +STATE +COLLECTION +JOB KIND +AGE +GIVEN UP AT +NEXT SEARCH
 c-1 +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
-c-2 \[2J +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
+c-2\\x1b\[2J +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
 $`).MatchString(s.out) {
 		t.Errorf("%s", s.out)
 	}

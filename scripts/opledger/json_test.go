@@ -116,7 +116,8 @@ func TestJSONErrors(t *testing.T) {
 			`{"error":{"code":2,"message":"2 problems, and nothing ` +
 				`was done:","problems":["name: `},
 		{[]string{"show", "batches/a", "--json", "--store", "sqlite:/nowhere/a<\x1b>.db"},
-			`{"error":{"code":3,"message":"there is no ledger in /nowhere/a< >.db; name its file with --store sqlite:PATH"}}`},
+			`{"error":{"code":3,"message":"there is no ledger in ` +
+				`/nowhere/a<\\x1b>.db; name its file with --store sqlite:PATH"}}`},
 	} {
 		s := cli(t, nil, c.args...)
 		lines := strings.Split(strings.TrimSpace(s.err), "\n")

@@ -63,9 +63,9 @@ func TestShowAttempts(t *testing.T) {
 		_, err := l.Release(ctx, lease, errors.New("the target\x1b is down"), 2*time.Hour)
 		return err
 	})
-	show("batches/a", `log +PENDING +`+at+` +- +1 +`+at+` +1 +the target  is down`,
+	show("batches/a", `log +PENDING +`+at+` +- +1 +`+at+` +1 +the target\\x1b is down`,
 		`log backs off: attempt 1, failing for \d+s, given up not before (today|tomorrow) \d\d:\d\d; the next is in 1h5\dm`,
-		`  last error: the target  is down`)
+		`  last error: the target\\x1b is down`)
 	if e := asJSON("batches/a"); !e.NextAttemptAt.Equal(e.ClaimableAt) ||
 		e.NextAttemptAt.Before(time.Now().Add(time.Hour)) || e.Attempts != 1 ||
 		!e.NotGivenUpBefore.Equal(e.Failing.Since.Add(24*time.Hour)) {

@@ -52,7 +52,7 @@ func TestShowItems(t *testing.T) {
 	})
 	s = cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
 	if !strings.Contains(s.out, "\nlog items: 2 done, 0 failed, of 5; 2 are tried again\n") ||
-		!regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *; it was dead: results lost\n`).MatchString(s.out) {
+		!regexp.MustCompile(`\nlog replayed `+localPattern+` by ops\\x1b; it was dead: results lost\n`).MatchString(s.out) {
 		t.Errorf("%q", s.out)
 	}
 	var story ledger.Story

@@ -37,7 +37,7 @@ func TestShowTable(t *testing.T) {
   next look-up +-
   correlation id +-
   output +-
-  error +INTERNAL it broke  \[31mred
+  error +INTERNAL it broke\\n\\x1b\[31mred
   metadata +-
   kept until +` + at + `
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Split returns the errors that err joins, such as those of config.Parse; none for nil. An error
@@ -51,11 +50,5 @@ func Lines(program string, err error) string {
 }
 
 func oneLine(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }), "; ")
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
+	return Printable(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }), "; "))
 }

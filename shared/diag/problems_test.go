@@ -21,7 +21,7 @@ func TestLines(t *testing.T) {
 		{one, "opledger: GRACEE: there is no such setting\n"},
 		{errors.Join(two, one, one), "opledger: 3 problems, and nothing was done:\n" +
 			"  GRACE: not a duration\n  MAX: not a number\n  GRACEE: there is no such setting\n"},
-		{fmt.Errorf("a\nb\x1b[2J: %w", two), "opledger: a; b [2J: GRACE: not a duration; MAX: not a number\n"},
+		{fmt.Errorf("a\nb\x1b[2J: %w", two), "opledger: a; b\\x1b[2J: GRACE: not a duration; MAX: not a number\n"},
 	} {
 		if got := diag.Lines("opledger", c.err); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

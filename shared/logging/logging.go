@@ -18,7 +18,8 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// New returns a logger that writes to w, and cuts every text of a line to 4 KiB. project is the
+// New returns a logger that writes to w, cuts every text of a line to 4 KiB, and escapes what is not
+// printable in it. project is the
 // Google Cloud project of traces. If it is empty, lines have no trace.
 func New(w io.Writer, project string) *slog.Logger {
 	return slog.New(handler{
@@ -31,30 +32,57 @@ func New(w io.Writer, project string) *slog.Logger {
 // each line costs money.
 const maxValue = 4 << 10
 
-// shape gives a field Cloud Logging's name, and bounds its value.
+// shape gives a field Cloud Logging's name, and bounds its value and makes it printable.
 func shape(groups []string, a slog.Attr) slog.Attr {
 	a = rename(groups, a)
-	a.Value = bounded(a.Value)
+	a.Value = safe(a.Value, len(groups) == 0 && a.Key == "message")
 	return a
 }
 
-// bounded cuts a value that is a text, of whatever type.
-func bounded(v slog.Value) slog.Value {
+// safe cuts and escapes a value that is a text, of whatever type, or a list of texts. Line ends stay
+// in an error, and with lines: several errors that are joined have one each.
+func safe(v slog.Value, lines bool) slog.Value {
 	text := ""
 	switch v.Kind() {
 	case slog.KindString:
 		text = v.String()
 	case slog.KindAny:
+		if list, ok := v.Any().([]string); ok {
+			return slog.AnyValue(safeList(list))
+		}
 		if err, ok := v.Any().(error); ok {
-			text = err.Error()
+			text, lines = err.Error(), true
 		} else if named := reflect.ValueOf(v.Any()); named.Kind() == reflect.String {
 			text = named.String()
 		}
 	}
-	if len(text) <= maxValue {
-		return v
+	if shown := printable(text, lines); shown != text {
+		return slog.StringValue(shown)
 	}
-	return slog.StringValue(diag.Cut(text, maxValue))
+	return v
+}
+
+func safeList(list []string) []string {
+	shown := make([]string, len(list))
+	for i, text := range list {
+		shown[i] = printable(text, false)
+	}
+	return shown
+}
+
+// printable returns at most maxValue bytes of a text, escaped.
+func printable(text string, lines bool) string {
+	escape := diag.Printable
+	if lines {
+		escape = diag.PrintableLines
+	}
+	if len(text) > maxValue {
+		text = diag.Cut(text, maxValue) // before it is escaped: it may be very long
+	}
+	if text = escape(text); len(text) > maxValue {
+		text = diag.Cut(text, maxValue)
+	}
+	return text
 }
 
 // rename gives slog's own fields the names that Cloud Logging expects.

@@ -135,3 +135,28 @@ func TestTrace(t *testing.T) {
 		}
 	}
 }
+
+// unprintable is what a sender may put into a header, a job kind or a name: an escape sequence, a C1
+// control, and characters that turn the order of a text round.
+const unprintable = "a\x1b[2J\u009b1A\u202eb\u2066\nc"
+
+type word string
+
+// TestUnprintable: no text of a line holds what commands a terminal or turns text round, also not once
+// the line is decoded [G8]. Errors of several lines, and messages, keep their line ends.
+func TestUnprintable(t *testing.T) {
+	t.Parallel()
+	const want = `a\x1b[2J\u009b1A\u202eb\u2066\nc`
+	line := logged(t, "", func(log *slog.Logger) {
+		log.With("delivery", unprintable).Info(unprintable, "operation", word(unprintable),
+			slog.Group("in", "correlation", unprintable), "names", []string{unprintable},
+			"error", errors.New(unprintable))
+	})
+	in, _ := line["in"].(map[string]any)
+	names, _ := line["names"].([]any)
+	lines := strings.ReplaceAll(want, `\nc`, "\nc")
+	if line["delivery"] != want || line["operation"] != want || in["correlation"] != want || len(names) != 1 ||
+		names[0] != want || line["message"] != lines || line["error"] != lines {
+		t.Errorf("%q, want %q", line, want)
+	}
+}

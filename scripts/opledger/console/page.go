@@ -204,12 +204,13 @@ type badRequest struct{ error }
 
 func bad(format string, args ...any) error { return badRequest{fmt.Errorf(format, args...)} }
 
-// render executes a template. Its data are this package's own types, so a failure is a defect.
+// render executes a template, and makes what comes of it printable. Its data are this package's own
+// types, so a failure is a defect.
 func (c *Console) render(t *template.Template, name string, data any) []byte {
 	var out bytes.Buffer
 	if err := t.ExecuteTemplate(&out, name, data); err != nil {
 		c.options.Log.Error("a page of the console cannot be rendered", "event", "console", "error", err)
 		return []byte("<p>This page cannot be rendered; the log says why.</p>")
 	}
-	return out.Bytes()
+	return printable(out.Bytes())
 }

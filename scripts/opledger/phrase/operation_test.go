@@ -28,7 +28,7 @@ func TestWhyPending(t *testing.T) {
 		{operation.Record{State: operation.Running, Condition: "rate-limited", ConditionSince: earlier},
 			"rate-limited " + since},
 		{operation.Record{State: operation.Running, Condition: "\x1b[2J", ConditionSince: earlier, MissingSince: earlier},
-			"not found at Gemini " + since + ",  [2J " + since},
+			"not found at Gemini " + since + ", \\x1b[2J " + since},
 	} {
 		if got := WhyPending(c.record, now); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.record, got, c.want)

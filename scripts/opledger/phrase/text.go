@@ -3,27 +3,19 @@
 package phrase
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // Safe makes a text from outside printable: other characters could break a table or command the
-// terminal. An empty text becomes a dash.
-func Safe(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
+// terminal, and are escaped. An empty text becomes a dash.
+func Safe(text string) string { return cmp.Or(diag.Printable(text), "-") }
 
 // quoted is a text that an error quotes as Go does, perhaps cut before its end.
 var quoted = regexp.MustCompile(`"((?:[^"\\]|\\.)*)(?:"|$)`)

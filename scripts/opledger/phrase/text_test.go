@@ -11,7 +11,7 @@ func TestReadable(t *testing.T) {
 		`answered 500: "{\"error\":\"disk…`:         `answered 500: {"error":"disk…`,
 		`it ends: "a \"quote\""`:                    `it ends: a "quote"`,
 		`effect "publish": no`:                      `effect "publish": no`,
-		`said "a\x1b[2J\n"; then "b\"c"`:            `said a [2J ; then b"c`,
+		`said "a\x1b[2J\n"; then "b\"c"`:            `said a\x1b[2J\n; then b"c`,
 		`no \" Go "\q"`:                             `no \" Go "\q"`, "": "-", `cut "a\`: `cut "a\`,
 	} {
 		if got := Readable(text); got != want {
