@@ -36,8 +36,11 @@ type Noted struct {
 
 // withStuck returns a pending record as a pass finds it at now: stuck if it was submitted longer ago
 // than its StuckAfter, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
-func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Record, stuck, alert bool) {
-	if now.Sub(rec.Submitted()) <= l.settings.stuckAfter(rec.Collection) {
+//
+// For as long after the store's clock leapt it is not stuck: how old it is is not known.
+func (l *Ledger) withStuck(d DueOperation, now time.Time) (_ operation.Record, stuck, alert bool) {
+	rec := d.Record
+	if after := l.settings.stuckAfter(rec.Collection); now.Sub(rec.Submitted()) <= after || !steady(d.leapt, now, after) {
 		return rec, false, false
 	}
 	if rec.StuckSince.IsZero() {
@@ -52,7 +55,7 @@ func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Rec
 // AlertsStuck reports whether Postpone, by a pass that began at passStart, is to alert that the operation
 // is stuck.
 func (l *Ledger) AlertsStuck(d DueOperation, passStart time.Time) bool {
-	_, _, alert := l.withStuck(d.Record, passStart)
+	_, _, alert := l.withStuck(d, passStart)
 	return alert
 }
 

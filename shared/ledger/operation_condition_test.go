@@ -34,7 +34,7 @@ func TestConditionTimes(t *testing.T) {
 		if test.alerted >= 0 {
 			rec.AlertedAt = now.Add(-test.alerted)
 		}
-		if _, stuck, alert := l.withStuck(rec, now); stuck != test.stuck || alert != test.alert {
+		if _, stuck, alert := l.withStuck(DueOperation{Record: rec}, now); stuck != test.stuck || alert != test.alert {
 			t.Errorf("%+v: stuck %v, alert %v", test, stuck, alert)
 		}
 	}

@@ -28,6 +28,8 @@ type DueOperation struct {
 	marked bool
 	// widen: the look-ups of old operations are widened.
 	widen bool
+	// leapt is when the store's clock leapt last; see Snapshot.
+	leapt time.Time
 	// passStart is the start of the pass that claimed it.
 	passStart time.Time
 }
@@ -164,11 +166,12 @@ type move struct {
 
 // try moves the operation as it was read in d.
 func (m *move) try(ctx context.Context, d DueOperation) error {
-	l, rec := m.ledger, d.Record
+	l := m.ledger
 	m.result, m.messages = Postponed{}, nil
-	rec.Attempts++
+	d.Record.Attempts++
+	rec := d.Record
 	if !m.found.Ended {
-		rec, m.result.Stuck, m.result.Alert = l.withStuck(rec, m.passStart)
+		rec, m.result.Stuck, m.result.Alert = l.withStuck(d, m.passStart)
 	}
 	d.Record = rec
 	rec.DueAt = l.nextLookUp(d, m.passStart).Add(-l.unique())
@@ -220,5 +223,5 @@ func (m *move) again(ctx context.Context) error {
 	}
 	// The mark is about the attempt that the query found, and about no other.
 	marked := m.found.marked && rec.Attempts == m.found.Record.Attempts
-	return m.try(ctx, DueOperation{Record: rec, doc: doc, marked: marked, widen: m.found.widen})
+	return m.try(ctx, DueOperation{Record: rec, doc: doc, marked: marked, widen: m.found.widen, leapt: m.found.leapt})
 }

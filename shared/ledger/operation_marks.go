@@ -50,6 +50,7 @@ type Lookups struct {
 	ledger       *Ledger
 	id           string
 	start, until time.Time
+	leapt        time.Time // see Snapshot
 	token        Token
 	marks        Marks
 	unreadable   error    // why there can be no marks
@@ -82,7 +83,7 @@ func (k *Lookups) read(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	doc := snapshot.Documents[0]
-	k.token = doc.Token
+	k.token, k.leapt = doc.Token, snapshot.Leapt
 	k.marks, k.unreadable = decode(doc, func(Marks) Path { return marksPath })
 	return operation.Instant(snapshot.ReadTime), nil
 }
@@ -96,7 +97,8 @@ func (k *Lookups) Recover(ctx context.Context) []error {
 	}
 	var errs []error
 	for _, mark := range k.marks.Marks {
-		if !mark.Until.Before(k.start) { // of a pass that may be running
+		// One that began later is of a clock that has leapt back since.
+		if !mark.Until.Before(k.start) && !mark.Start.After(k.start) { // of a pass that may be running
 			continue
 		}
 		handled := true
@@ -146,7 +148,9 @@ func (l *Ledger) restore(ctx context.Context, mark Mark, looked LookedUp) error 
 func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) error {
 	moved := k.unanswered()
 	marked := len(moved)
-	for i, d := range page {
+	for i := range page {
+		page[i].leapt = k.leapt
+		d := page[i]
 		d.marked, d.widen = true, widen
 		if k.unreadable != nil || !k.ledger.postponesLong(d, k.start) {
 			continue
@@ -166,7 +170,7 @@ func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) 
 
 // postponesLong reports whether the next look-up is later than after one interval.
 func (l *Ledger) postponesLong(d DueOperation, passStart time.Time) bool {
-	d.Record, _, _ = l.withStuck(d.Record, passStart)
+	d.Record, _, _ = l.withStuck(d, passStart)
 	return l.nextLookUp(d, passStart).After(passStart.Add(l.settings.Interval))
 }
 

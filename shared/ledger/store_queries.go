@@ -18,6 +18,11 @@ func queryOpen(collection string, after Cursor, limit int) Query {
 	return Query{Collection: collection, OrderBy: FieldDueAt, After: after, Limit: limit}
 }
 
+// queryFar: a collection group, by dueAt, from a time on.
+func queryFar(collection string, from time.Time, after Cursor, limit int) Query {
+	return Query{Collection: collection, OrderBy: FieldDueAt, NotBefore: from, After: after, Limit: limit}
+}
+
 // queryChildren: one operation's deliveries or effects, oldest first.
 func queryChildren(key operation.Key, collection, field string, after Cursor, limit int) Query {
 	return Query{Collection: collection, Under: OperationPath(key), OrderBy: field, After: after, Limit: limit}
@@ -122,6 +127,9 @@ func QueryShapes() []Query {
 		queryDue(OperationsCollection, now, Cursor{}, 1),
 		queryDue(EffectsCollection, now, Cursor{}, 1),
 		queryDue(IntentsCollection, now, Cursor{}, 1),
+		queryFar(OperationsCollection, now, Cursor{}, 1),
+		queryFar(EffectsCollection, now, Cursor{}, 1),
+		queryFar(IntentsCollection, now, Cursor{}, 1),
 		queryOpen(IntentsCollection, Cursor{}, 1),
 		queryOpen(EffectsCollection, Cursor{}, 1),
 		queryRunning(Cursor{}, 1),

@@ -68,7 +68,7 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 // error is the context's.
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
-	overdue := intent.Overdue(p.start)
+	overdue := intent.Overdue(p.start) && p.Ledger.Steady(p.lookups.Leapt(), p.start)
 	over := intent.State == ledger.IntentAbandoned && intent.SearchOver(p.start)
 	toList := intent.ToList(p.start)
 	if !overdue && !over && !toList && !p.claimIntent(ctx, due) {

@@ -112,6 +112,7 @@ func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 
 // steps makes the steps of a pass. The error means that nothing could be read.
 func (p *pass) steps(ctx context.Context) error {
+	p.bringBack(ctx)
 	sweepErr := within(ctx, sweepShare, p.sweep)
 	_ = within(ctx, endpointShare, p.checkEndpoint) // its errors are counted
 	lookErr := within(ctx, lookShare, p.lookUp)
@@ -126,6 +127,22 @@ func (p *pass) steps(ctx context.Context) error {
 	p.checkBacklog(ctx)
 	p.count.alertNewer(ctx)
 	return nil
+}
+
+// bringBack makes due what a clock that leapt forward and back has left too far away. It reads nothing
+// where the store's clock never leapt. Its errors are counted.
+func (p *pass) bringBack(ctx context.Context) {
+	if p.lookups.Leapt().IsZero() {
+		return
+	}
+	n, err := p.Ledger.BringBack(ctx, p.start)
+	if err != nil {
+		p.count.fail(ctx, "making due what is too far away", err)
+	}
+	if n > 0 {
+		p.Log.WarnContext(ctx, "the clock has leapt back: what was due too late is due now", "event", "reconcile",
+			"documents", n)
+	}
 }
 
 // Sweep makes only the first step of a pass, which needs no Gemini: it publishes due effects again

@@ -52,6 +52,7 @@ var ledgerGroups = []struct {
 	{"OperationDueWidened", operationDueWidened},
 	{"OperationAnswer", operationAnswer},
 	{"OperationMarks", operationMarks},
+	{"Leap", leapTests},
 	{"PassLast", passLast},
 	{"SettingsStored", settingsStored},
 	{"EffectRequeue", effectRequeue},

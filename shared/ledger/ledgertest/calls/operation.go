@@ -118,6 +118,9 @@ var operationCalls = []Call{
 		got[any](w)(notes(w))
 		w.Store.Advance(24 * time.Hour)
 	}, Act: notes},
+	{Name: "BringBack", Arrange: nothing, Act: func(w *World) (any, error) {
+		return w.Ledger.BringBack(w.Ctx, w.Start)
+	}},
 	{Name: "AlertAbout", Arrange: nothing, Act: func(w *World) (any, error) {
 		alerted, err := w.Ledger.AlertAbout(w.Ctx, "webhooks/w1", ledger.AlertDisabled, w.Start, "switched off")
 		return alerted.Planned, err

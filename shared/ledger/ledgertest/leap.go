@@ -1,0 +1,142 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// leap sets the clock of the world's store.
+func (w *world) leap(d time.Duration) {
+	w.Helper()
+	if err := w.store.Leap(w.ctx, d); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// bringBack makes due what is too far away, and checks how many documents that were.
+func (w *world) bringBack(want int) {
+	w.Helper()
+	n, err := w.ledger().BringBack(w.ctx, w.now())
+	if err != nil || n != want {
+		w.Errorf("brought back %d, want %d; %v", n, want, err)
+	}
+}
+
+// leapTests: a clock that leaps forward and back leaves nothing farther away than it can be, and
+// nothing is given up by an age that the clock made up.
+var leapTests = []ledgerTest{
+	{"a look-up is due as soon as the clock is back [R6]", func(w *world) {
+		w.register()
+		w.leap(8 * time.Hour)
+		w.postpone()
+		w.leap(-8 * time.Hour)
+		equal(w, "due", len(w.dueOperations().Items), 0)
+		w.bringBack(1)
+		equal(w, "due, brought back", len(w.dueOperations().Items), 1)
+		w.bringBack(0)
+	}},
+	{"what waits as it should stays [R6, S4, G6]", func(w *world) {
+		w.succeed()
+		w.intend("i-1")
+		w.release(w.granted(publish), time.Hour)
+		w.name = nameOf(w, "batches/other")
+		w.register()
+		w.leap(time.Hour)
+		w.leap(-time.Hour)
+		w.bringBack(0)
+	}},
+	{"a lease of a clock that was ahead ends with ClaimTTL, and its worker may finish [S5, S6]", func(w *world) {
+		w.succeed()
+		w.leap(8 * time.Hour)
+		lease := w.granted(publish)
+		w.leap(-8 * time.Hour)
+		w.bringBack(1)
+		near(w, "its end", w.effect(publish).ClaimableAt.Sub(w.now()), w.settings.ClaimTTL)
+		equal(w, "meanwhile", w.claim(publish).Verdict, ledger.Held)
+		w.finish(lease)
+	}},
+	{"… and is seized where the worker has died [S2]", func(w *world) {
+		w.succeed()
+		w.leap(8 * time.Hour)
+		w.granted(publish)
+		w.leap(-8 * time.Hour)
+		w.bringBack(1)
+		w.store.Advance(w.settings.ClaimTTL + time.Second)
+		equal(w, "swept [R5]", w.sweep(), 1)
+		equal(w, "seized", w.granted(publish).Seized, true)
+	}},
+	{"an effect that failed while the clock was ahead is due; one whose receiver asked to wait is not [S4]",
+		func(w *world) {
+			w.succeed()
+			w.leap(8 * time.Hour)
+			w.release(w.granted(publish), 0)
+			w.leap(-8 * time.Hour)
+			w.bringBack(1)
+			lease := w.granted(publish)
+			w.release(lease, 20*time.Hour)
+			w.bringBack(0)
+			equal(w, "it waits", w.claim(publish).Verdict, ledger.BackingOff)
+		}},
+	{"an intent that was recorded while the clock was ahead is given up in its time [G6]", func(w *world) {
+		w.leap(29 * day)
+		w.intend("i-1")
+		w.leap(-29 * day)
+		w.bringBack(1)
+		equal(w, "due", len(w.dueIntents().Items), 1)
+		near(w, "to be given up", w.intent("i-1").GiveUpAt.Sub(w.now()), w.settings.StuckAfter)
+	}},
+	{"nothing is stuck, or given up by its age, until the clock has run for that long [R4, G6]", func(w *world) {
+		w.paged()
+		w.register()
+		w.leap(8 * time.Hour)
+		lookups, err := w.ledger().BeginLookups(w.ctx, time.Minute)
+		if err != nil {
+			w.Fatal(err)
+		}
+		page := w.dueOperations().Items
+		if err := lookups.Prepare(w.ctx, page, false); err != nil {
+			w.Fatal(err)
+		}
+		p, err := lookups.Claim(w.ctx, page[0])
+		if err != nil || p.Stuck || p.Alert {
+			w.Errorf("%+v, %v", p, err)
+		}
+		equal(w, "steady at once", w.ledger().Steady(lookups.Leapt(), w.now()), false)
+		w.store.Advance(w.settings.StuckAfter + time.Minute)
+		equal(w, "steady in time", w.ledger().Steady(lookups.Leapt(), w.now()), true)
+		equal(w, "alerted in time", w.postpone().Alert, true)
+	}},
+	{"the mark of a pass whose clock was ahead is over [R6]", func(w *world) {
+		w.register()
+		w.store.Advance(5 * time.Hour)
+		w.leap(8 * time.Hour)
+		lookups, err := w.ledger().BeginLookups(w.ctx, time.Minute)
+		if err != nil {
+			w.Fatal(err)
+		}
+		page := w.dueOperations().Items
+		if err := lookups.Prepare(w.ctx, page, true); err != nil {
+			w.Fatal(err)
+		}
+		if _, err := lookups.Claim(w.ctx, page[0]); err != nil { // and dies
+			w.Fatal(err)
+		}
+		w.leap(-8 * time.Hour)
+		w.bringBack(1)
+		next, err := w.ledger().BeginLookups(w.ctx, time.Minute)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if errs := next.Recover(w.ctx); len(errs) > 0 {
+			w.Error(errs)
+		}
+		if err := next.End(w.ctx); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "marks", len(read[ledger.Marks](w, "passes/lookups").Marks), 0)
+		equal(w, "due", len(w.dueOperations().Items), 1)
+		equal(w, "its state", w.record().State, operation.Pending)
+	}},
+}
