@@ -19,7 +19,7 @@ var troubles = []trouble{
 	{"a receiver that answers 500", "1 operation with a dead effect", "/console/effects?show=dead",
 		"opledger replay --dead --dry-run", "1 operation with a dead effect"},
 	{"a job that Gemini does not know", "1 pending operation that Gemini does not know",
-		"/console/operations?show=pending", "opledger abandon NAME --reason &#39;WHY&#39;",
+		"/console/operations?show=late", "opledger abandon NAME --reason &#39;WHY&#39;",
 		"1 pending operation that Gemini does not know"},
 	{"a conflicting end", "1 operation that ended in two ways", "/console/operations?show=conflict",
 		"opledger reconcile NAME", "1 operation that ended in two ways"},

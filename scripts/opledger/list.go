@@ -20,8 +20,10 @@ import (
 // A listing is one call of list.
 type listing struct {
 	filter ledger.Filter
-	asJSON bool
-	width  int // of the terminal; 0: none, or --wide
+	// late and unregistered choose operations that are so at the time of the call.
+	late, unregistered bool
+	asJSON             bool
+	width              int // of the terminal; 0: none, or --wide
 }
 
 func newList(outside environment) *cobra.Command {
@@ -33,14 +35,17 @@ func newList(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List operations, newest first",
-		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --dead lists\n" +
-			"the dead effects, also of alerts, with when and why each died. --conflict lists operations that ended in\n" +
-			"two ways, until opledger resolve: the first end stands, and the other is beside it. On a terminal\n" +
-			"rows are cut to its width and times are relative; --wide shows all. A document that cannot be read,\n" +
-			"or that another program wrote, is left alone and has a row that says so.",
+		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --late lists\n" +
+			"those of them that are pending for too long, by age. --dead lists the dead effects, also of alerts, with\n" +
+			"when and why each died. --conflict lists operations that ended in two ways: the first end stands, and\n" +
+			"the other is beside it. --unregistered lists operations that only events reported: none of their\n" +
+			"effects runs. opledger resolve takes an operation off the last two. On a terminal rows are cut to its\n" +
+			"width and times are relative; --wide shows all. A document that cannot be read, or that another\n" +
+			"program wrote, is left alone and has a row that says so.",
 		Example: "  opledger list\n" +
 			"  opledger list --state FAILED,EXPIRED --job-kind 'nightly-*' --json\n" +
 			"  opledger list --pending --watch\n" +
+			"  opledger list --late\n" +
 			"  opledger list --dead\n" +
 			"  opledger list --conflict",
 		Args: usageArgs(cobra.NoArgs),
@@ -67,6 +72,11 @@ func newList(outside environment) *cobra.Command {
 	flags.BoolVar(&q.filter.Pending, "pending", false,
 		"only pending operations, in the order of their next look-up")
 	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, also those of alerts")
+	flags.BoolVar(&q.late, "late", false,
+		"only operations that are pending for too long, or that Gemini does not know, the oldest first")
+	flags.BoolVar(&q.unregistered, "unregistered", false,
+		"only operations that an event reported and that are not registered, the newest first;\n"+
+			"without those that were resolved")
 	flags.BoolVar(&q.filter.Conflict, "conflict", false,
 		"operations for which an event named another end than the one that stands, the newest first;\n"+
 			"without those that were resolved")
@@ -74,9 +84,7 @@ func newList(outside environment) *cobra.Command {
 	watchFlag(cmd, &watch)
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
-	exclusive(cmd, "pending", "dead")
-	exclusive(cmd, "pending", "conflict")
-	exclusive(cmd, "dead", "conflict")
+	exclusive(cmd, "pending", "dead", "conflict", "late", "unregistered")
 	return cmd
 }
 
@@ -87,22 +95,29 @@ func wideFlag(cmd *cobra.Command, wide *bool) {
 
 // print prints one page of the list.
 func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error {
-	page, err := q.find(ctx, l)
-	if err != nil {
-		return err
-	}
 	s := screen{width: q.width}
-	if s.width > 0 || q.filter.Pending {
+	var err error
+	if s.width > 0 || q.filter.Pending || q.late || q.unregistered {
 		if s.now, err = l.Now(ctx); err != nil {
 			return err
 		}
+	}
+	if q.late {
+		q.filter.Late = s.now
+	}
+	if q.unregistered {
+		q.filter.Unregistered = s.now
+	}
+	page, err := q.find(ctx, l)
+	if err != nil {
+		return err
 	}
 	switch {
 	case q.filter.Dead:
 		return q.printDead(ctx, w, l, s, page)
 	case q.asJSON:
 		return printJSON(w, operationsJSON(page, page.Broken))
-	case q.filter.Pending:
+	case q.filter.Pending, q.late:
 		err = printPending(w, s, page)
 	case q.filter.Conflict:
 		err = printConflicts(w, s, page)

@@ -11,10 +11,10 @@
 //	opledger replay      run effects again
 //	opledger abandon     stop waiting for an operation
 //	opledger waive       record that a dead effect needs nothing more
-//	opledger resolve     record that the conflict of an operation is resolved
+//	opledger resolve     record that a conflict, or an operation that is not registered, is resolved
 //	opledger forget      delete an operation and everything recorded about it
 //	opledger intent      list, show, abandon and forget what submitters announced
-//	opledger quarantine  list, show and retry signed bodies that could not be read
+//	opledger quarantine  list, show, retry and resolve signed bodies that could not be read
 //	opledger backup      copy a ledger that is a file
 //	opledger recover     bring a ledger restored from a backup up to date with the log
 //	opledger canary      prove a deployment from end to end

@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 func newQuarantine(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quarantine",
-		Short: "List, show and retry signed bodies that could not be read",
+		Short: "List, show, retry and resolve signed bodies that could not be read",
 		Long: "A signed delivery that cannot be understood is kept whole until its retention ends. So are pings,\n" +
 			"and events of a type that this revision does not know.",
 		Example: "  opledger quarantine list\n" +
@@ -13,6 +13,8 @@ func newQuarantine(outside environment) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newQuarantineList(outside), newQuarantineShow(outside), newQuarantineRetry(outside))
+	cmd.AddCommand(
+		newQuarantineList(outside), newQuarantineShow(outside), newQuarantineRetry(outside), newQuarantineResolve(outside),
+	)
 	return cmd
 }

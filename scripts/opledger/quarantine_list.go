@@ -47,6 +47,9 @@ func newQuarantineList(outside environment) *cobra.Command {
 	storeFlag(cmd, &store)
 	cmd.Flags().StringVar(&filter.Reason, "reason", "",
 		"only those kept for this reason, such as malformed or unknown-type")
+	cmd.Flags().BoolVar(&filter.Unresolved, "unresolved", false,
+		"only those that need an operator: neither ingested later nor resolved")
+	exclusive(cmd, "reason", "unresolved")
 	from.add(cmd, "deliveries")
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
@@ -69,7 +72,7 @@ func printQuarantine(
 	for i, q := range page.Items {
 		rows[i] = []any{
 			phrase.Safe(q.ID), q.ReceivedAt, phrase.Safe(q.Reason), phrase.Safe(q.Type), q.RetriedAt,
-			phrase.Safe(string(q.Outcome)),
+			phrase.Quarantined(q),
 			phrase.Safe(diag.Cut(q.Detail, 120)),
 		}
 	}

@@ -63,6 +63,9 @@ func printQuarantined(w io.Writer, q ledger.Quarantined, body []byte) error {
 	out.line("  type", phrase.Safe(q.Type))
 	out.line("  why", phrase.Safe(q.Detail))
 	out.line("  retried", phrase.LocalTime(q.RetriedAt)+" "+phrase.Safe(string(q.Outcome)))
+	if q.Resolved != nil {
+		out.line("  resolved", phrase.Abandoned(*q.Resolved))
+	}
 	out.line("  kept until", q.ExpireAt)
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
 		out.line("  "+phrase.Safe(name), phrase.Safe(q.Headers[name]))

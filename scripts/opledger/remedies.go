@@ -25,6 +25,8 @@ func withRemedy(err error) error {
 		return fmt.Errorf("%w; opledger register NAME registers it", err)
 	case errors.Is(err, ledger.ErrNoConflict):
 		return fmt.Errorf("%w; opledger list --conflict shows those that have one", err)
+	case errors.Is(err, ledger.ErrRegistered):
+		return fmt.Errorf("%w; opledger list --unregistered shows those that are not", err)
 	case errors.Is(err, ledger.ErrNewer):
 		return fmt.Errorf("%w; use that revision, or a later one", err)
 	default:

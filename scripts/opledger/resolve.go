@@ -13,13 +13,15 @@ func newResolve(outside environment) *cobra.Command {
 	var d ledger.Abandonment
 	cmd := &cobra.Command{
 		Use:   "resolve NAME --reason TEXT",
-		Short: "Record that the conflict of an operation is resolved",
-		Long: "Records that you have resolved the conflict of an operation which ended in two ways: who, when and\n" +
-			"why. It names both ends. It leaves list --conflict, and status needs no operator for it. The first end\n" +
-			"stands as before, the record keeps the other, and no effect runs. The same end reported again is\n" +
-			"dropped, and a further, different one is a new conflict.",
-		Example: "  opledger resolve batches/abc123 --reason 'SUCCEEDED is true, as Gemini says'",
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Short: "Record that a conflict, or an operation that is not registered, is resolved",
+		Long: "Records that an operation needs no operator any more: who decided, when and why. One that ended in\n" +
+			"two ways leaves list --conflict: the first end stands as before, the record keeps the other, and no\n" +
+			"effect runs. The same end reported again is dropped, and a further, different one is a new conflict. One\n" +
+			"that is not registered, because it is another program's, leaves list --unregistered; it can still be\n" +
+			"registered. For a body in quarantine there is opledger quarantine resolve.",
+		Example: "  opledger resolve batches/abc123 --reason 'SUCCEEDED is true, as Gemini says'\n" +
+			"  opledger resolve batches/abc123 --reason 'a batch of another team'",
+		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := parseOperationName(args[0])
 			if err != nil {
@@ -50,7 +52,7 @@ func newResolve(outside environment) *cobra.Command {
 type resolvedJSON struct {
 	Operation operation.Key         `json:"operation"`
 	Stands    operation.State       `json:"stands"`
-	Other     operation.State       `json:"other"`
+	Other     operation.State       `json:"other,omitempty"` // that conflicts with it; empty: it is not registered
 	Resolved  operation.Abandonment `json:"resolved"`
 	Recorded  bool                  `json:"recorded"`
 }

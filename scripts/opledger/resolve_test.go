@@ -31,7 +31,7 @@ func TestResolve(t *testing.T) {
 	calm := func() {
 		t.Helper()
 		cli(t, variables, "list", "--conflict").want(t, exitDone).says(t, "no conflict waits for an operator\n")
-		cli(t, variables, "status").want(t, exitDone).says(t, "conflicts   0\n", "nothing needs an operator")
+		cli(t, variables, "status").want(t, exitDone).says(t, "conflicts     0\n", "nothing needs an operator")
 	}
 	calm()
 	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "  conflict ",

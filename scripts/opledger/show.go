@@ -176,6 +176,9 @@ func recordLines(out *table, r operation.Record) {
 	if conflict := phrase.Conflict(r); conflict != "" {
 		out.line("  conflict", conflict)
 	}
+	if words := phrase.Unregistered(r); words != "" {
+		out.line("  not registered", words)
+	}
 	out.line("  look-ups", r.Attempts)
 	out.line("  next look-up", r.DueAt)
 	if r.HasCondition() {

@@ -31,14 +31,16 @@ func newStatus(outside environment) *cobra.Command {
 		Use:   "status",
 		Short: "Show what is pending, running and dead, and what needs an operator",
 		Long: "Says how much is pending and since when, how many effects run, which are dead and why, what is in\n" +
-			"quarantine, which intents wait, what ended in two ways within the last week, and how the last reconcile\n" +
-			"pass ended. Then it says what needs an operator, each with the command that shows it, and exits with 1\n" +
-			"if something does, with 3 if the ledger could not be read. A pass that ended longer than three\n" +
-			"intervals ago does. Set $OPLEDGER_INTERVAL to the value of the functions. The webhook's health is what\n" +
-			"the last pass saw. The pause is that of the functions, or of opledger serve; effects count as paused,\n" +
-			"too, where $OPLEDGER_EFFECTS_PAUSED is true. A pause needs an operator once it has held an effect for\n" +
-			"an hour, or for three intervals if those are longer. It reads the first 100 documents of each list, and\n" +
-			"counts to 10,000. From Firestore it reads the first 4, as the console does: at most 60 reads, and one\n" +
+			"quarantine, which intents wait, what ended in two ways within the last week, what is not registered, and\n" +
+			"how the last reconcile pass ended. Then it says what needs an operator, each with the command that\n" +
+			"shows it, and exits with 1 if something does, with 3 if the ledger could not be read. An effect does\n" +
+			"that has been failing for an hour, an operation that is pending for too long, one that was not\n" +
+			"registered within an hour of its event, and a pass that ended longer than three intervals ago. Set\n" +
+			"$OPLEDGER_INTERVAL to the value of the functions. The webhook's health is what the last pass saw. The\n" +
+			"pause is that of the functions, or of opledger serve; effects count as paused, too, where\n" +
+			"$OPLEDGER_EFFECTS_PAUSED is true. A pause needs an operator once it has held an effect for an hour, or\n" +
+			"for three intervals if those are longer. It counts to 10,000, and reads the first 100 documents of what\n" +
+			"it does not count. From Firestore it reads the first 4, as the console does: at most 60 reads, and one\n" +
 			"more for each further 1,000 that it counts.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
@@ -105,6 +107,9 @@ func problemWords(o overview.Overview) []string {
 
 func printStatus(w io.Writer, s screen, o overview.Overview) error {
 	pending := o.Pending.Total.String()
+	if o.Pending.Late.N > 0 {
+		pending += fmt.Sprintf(", %s of them for too long", o.Pending.Late)
+	}
 	if o.Pending.Oldest != "" {
 		pending += fmt.Sprintf(", the oldest for %s: %s", phrase.Span(o.At.Sub(o.Pending.SubmittedAt)),
 			phrase.Safe(string(o.Pending.Oldest)))
@@ -121,6 +126,11 @@ func printStatus(w io.Writer, s screen, o overview.Overview) error {
 		conflicts += fmt.Sprintf(" within a week, the newest %s: %s", phrase.Relative(o.Conflicts.At, o.At),
 			phrase.Safe(string(o.Conflicts.Newest)))
 	}
+	unregistered := o.Unregistered.Total.String()
+	if o.Unregistered.N > 0 {
+		unregistered += fmt.Sprintf(", the newest %s: %s", phrase.Relative(o.Unregistered.At, o.At),
+			phrase.Safe(string(o.Unregistered.Newest)))
+	}
 	out := newTable(w)
 	out.line("pending", pending)
 	out.line("effects", effects)
@@ -128,6 +138,7 @@ func printStatus(w io.Writer, s screen, o overview.Overview) error {
 	out.line("quarantine", o.Unread.Total)
 	out.line("intents", o.Intents.Total)
 	out.line("conflicts", conflicts)
+	out.line("unregistered", unregistered)
 	out.line("last pass", o.PassWords())
 	out.line("webhook", o.WebhookWords())
 	err := errors.Join(out.end(), printFailures(w, s, o.Dead.Errors))

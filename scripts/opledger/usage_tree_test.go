@@ -36,7 +36,7 @@ func TestOneErrorOneLine(t *testing.T) {
 	// What each command needs, so that nothing else is wrong with its input.
 	needs := map[string][]string{
 		"abandon": {"--reason", "r"}, "waive": {"--reason", "r", "--effect", "e"}, "resolve": {"--reason", "r"},
-		"intent abandon": {"--reason", "r"}, "recover": {"--log", "/nowhere/log"},
+		"intent abandon": {"--reason", "r"}, "quarantine resolve": {"--reason", "r"}, "recover": {"--log", "/nowhere/log"},
 		"submit batch":       {"--model", "m", "--file", "files/x"},
 		"submit video":       {"--model", "m", "--prompt", "p"},
 		"submit interaction": {"--model", "m", "--input", "i"},

@@ -110,8 +110,14 @@ func (f file) store() string { return "sqlite:" + f.path }
 // there.
 func (f file) with(do func(context.Context, *ledger.Ledger) error) {
 	f.t.Helper()
+	f.ago(0, do)
+}
+
+// ago is with by a clock that is so much behind.
+func (f file) ago(behind time.Duration, do func(context.Context, *ledger.Ledger) error) {
+	f.t.Helper()
 	ctx := f.t.Context()
-	store, err := sqlite.Open(ctx, f.path, time.Now)
+	store, err := sqlite.Open(ctx, f.path, func() time.Time { return time.Now().Add(-behind) })
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -45,6 +45,8 @@ type Effect struct {
 	// Failing describes the attempts that failed; nil where none did.
 	Failing   *Failing `json:"failing,omitempty" firestore:"failing,omitempty"`
 	LastError string   `json:"lastError,omitempty" firestore:"lastError,omitempty"`
+	// FailingSince is that of Failing while the effect is open: those that fail are found by it.
+	FailingSince time.Time `json:"failingSince,omitzero" firestore:"failingSince,omitempty"`
 	// History are the last maxHistory attempts, oldest first, also those before a replay. Empty on an
 	// effect that an earlier version ran.
 	History []Attempt `json:"history,omitempty" firestore:"history,omitempty"`

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -39,4 +41,19 @@ func (l *Ledger) Effects(ctx context.Context, names ...EffectName) ([]Effect, []
 		}
 	}
 	return effects, unreadable, nil
+}
+
+// FailingEffects returns open effects that have been failing since before or longer, the longest
+// first. Errors: the store's.
+func (l *Ledger) FailingEffects(
+	ctx context.Context, before time.Time, after Cursor, limit int,
+) (Page[Effect], error) {
+	page, err := find(ctx, l.store, queryFailing(before, after, limit), readEffect)
+	if err != nil {
+		return page, fmt.Errorf("listing failing effects: %w", err)
+	}
+	page.Items = slices.DeleteFunc(page.Items, func(e Effect) bool { // that an older revision has changed since
+		return e.Failing == nil || e.Status() != operation.EffectOpen
+	})
+	return page, nil
 }

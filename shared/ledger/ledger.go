@@ -122,6 +122,7 @@ func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (o
 	rec.Schema = max(rec.Schema, operation.SchemaVersion)
 	rec.Version++
 	rec = rec.Lifetime(now, l.settings.Retention)
+	rec.LateAt = l.lateAt(rec)
 	return rec, Write{Path: d.Path, Token: d.Token, Data: rec}
 }
 
@@ -132,5 +133,9 @@ func (l *Ledger) writeEffect(d Document, effect Effect) Write {
 		effect.Schema = max(effect.Schema, progressSchema)
 	}
 	effect.Version++
+	effect.FailingSince = time.Time{}
+	if effect.Failing != nil && effect.Status() == operation.EffectOpen {
+		effect.FailingSince = effect.Failing.Since
+	}
 	return Write{Path: d.Path, Token: d.Token, Data: effect}
 }

@@ -26,6 +26,12 @@ type Filter struct {
 	// [M5], the newest such event first; not together with Pending or Dead. States and Collection are
 	// then matched as JobKind is.
 	Conflict bool
+	// Late, if not zero, chooses operations that are pending for too long at that time, or that Gemini
+	// does not know, the one that is late for longest first [R4]. Unregistered, if not zero, chooses
+	// those that were not registered by that time, the newest first, and that no operator has resolved
+	// [W5]. Each is not together with another of Pending, Dead, Conflict, Late and Unregistered. States,
+	// Collection and Since are matched as JobKind is.
+	Late, Unregistered time.Time
 	// Since leaves out operations that were created earlier, and with Conflict those whose event is
 	// older. With Pending it is matched as JobKind is.
 	Since time.Time
@@ -35,8 +41,14 @@ type Filter struct {
 
 // validate returns an error for a filter that contradicts itself.
 func (f Filter) validate() error {
-	if f.Pending && f.Dead || f.Conflict && (f.Pending || f.Dead) {
-		return errors.New("a filter has one of Pending, Dead and Conflict")
+	orders := 0
+	for _, is := range []bool{f.Pending, f.Dead, f.Conflict, !f.Late.IsZero(), !f.Unregistered.IsZero()} {
+		if is {
+			orders++
+		}
+	}
+	if orders > 1 {
+		return errors.New("a filter has one of Pending, Dead, Conflict, Late and Unregistered")
 	}
 	if _, err := path.Match(f.JobKind, ""); err != nil {
 		return fmt.Errorf("the pattern of the job kind, %q: %w", f.JobKind, err)
@@ -44,30 +56,41 @@ func (f Filter) validate() error {
 	return nil
 }
 
+// needy reports whether the filter chooses operations by what an operator must decide about them.
+func (f Filter) needy() bool { return f.Conflict || !f.Late.IsZero() || !f.Unregistered.IsZero() }
+
+// sinceIndexed reports whether an index finds what Since chooses.
+func (f Filter) sinceIndexed() bool { return !f.Pending && f.Late.IsZero() && f.Unregistered.IsZero() }
+
 // Counted reports whether an index finds all that the filter chooses, so that CountOperations counts
-// it. The count of conflicts has also those that an older revision kept, though it applied the end.
+// it. The counts of conflicts and of late and unregistered operations have also those that an older
+// revision has changed since.
 func (f Filter) Counted() bool {
 	_, exact := f.exactKind()
-	return (f.JobKind == "" || exact) && !(f.Conflict && (len(f.States) > 0 || f.Collection != "")) &&
-		!(f.Pending && !f.Since.IsZero())
+	return (f.JobKind == "" || exact) && !(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
+		(f.Since.IsZero() || f.sinceIndexed())
 }
 
 // exactKind returns the job kind, and reports whether an index finds it.
 func (f Filter) exactKind() (string, bool) {
-	alone := len(f.States) == 0 && f.Collection == "" && !f.Pending && !f.Dead && !f.Conflict
+	alone := len(f.States) == 0 && f.Collection == "" && !f.Pending && !f.Dead && !f.needy()
 	return f.JobKind, f.JobKind != "" && alone && !strings.ContainsAny(f.JobKind, `*?[\`)
 }
 
 // matches reports whether what the index cannot find matches.
 func (f Filter) matches(rec operation.Record) bool {
-	ok, _ := path.Match(f.JobKind, rec.JobKind) // validate has tried the pattern
+	kind, _ := path.Match(f.JobKind, rec.JobKind) // validate has tried the pattern
 	switch {
-	case f.JobKind != "" && !ok, f.Pending && rec.CreatedAt.Before(f.Since), f.Conflict && !rec.Conflicted():
+	case f.JobKind != "" && !kind, !f.sinceIndexed() && rec.CreatedAt.Before(f.Since):
 		return false
-	case f.Conflict && len(f.States) > 0 && !slices.Contains(f.States, rec.State):
+	case f.Conflict && !rec.Conflicted(), !f.Late.IsZero() && !rec.Late(f.Late),
+		!f.Unregistered.IsZero() && !rec.Unregistered():
 		return false
+	case !f.needy():
+		return true
 	}
-	return !f.Conflict || f.Collection == "" || f.Collection == rec.Collection
+	return (len(f.States) == 0 || slices.Contains(f.States, rec.State)) &&
+		(f.Collection == "" || f.Collection == rec.Collection)
 }
 
 // onlyDead reports whether the filter also finds dead effects that no record names: they have no

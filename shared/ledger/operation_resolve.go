@@ -65,3 +65,44 @@ func (l *Ledger) ResolveConflict(
 func sameEnds(a, b operation.Record) bool {
 	return a.State == b.State && a.ConflictState == b.ConflictState && a.ConflictAt.Equal(b.ConflictAt)
 }
+
+// ErrRegistered: the operation is registered, so there is nothing to resolve about that.
+var ErrRegistered = errors.New("the operation is registered")
+
+// ResolveUnregistered records an operator's decision that an operation is rightly not registered
+// [W5]: it is another program's, say. It leaves the list of those that are not. Registering it later
+// is no different than before. It returns the decision that stands: of several the first. Calling it
+// again is safe.
+//
+// Errors: ErrNotFound; ErrRegistered; ErrNoReason; else as Ingest.
+func (l *Ledger) ResolveUnregistered(
+	ctx context.Context, key operation.Key, a Abandonment,
+) (operation.Abandonment, error) {
+	var stands operation.Abandonment
+	err := l.decide(ctx, "resolving that "+string(key)+" is not registered", func(int) error {
+		snapshot, err := l.store.Get(ctx, OperationPath(key))
+		if err != nil {
+			return err
+		}
+		doc, now := snapshot.Documents[0], snapshot.ReadTime
+		rec, err := readRecord(doc)
+		switch {
+		case err != nil:
+			return err
+		case a.Why == "":
+			return ErrNoReason
+		case !doc.Exists():
+			return ErrNotFound
+		case rec.Registered:
+			return ErrRegistered
+		case rec.UnregisteredResolved != nil: // before, perhaps by this call, whose answer was lost
+			stands = *rec.UnregisteredResolved
+			return nil
+		}
+		rec.UnregisteredResolved = a.at(now)
+		stands = *rec.UnregisteredResolved
+		_, write := l.writeRecord(doc, rec, now)
+		return l.commit(ctx, write)
+	})
+	return stands, err
+}

@@ -33,6 +33,28 @@ type Quarantined struct {
 	RetriedAt time.Time `json:"retriedAt,omitzero" firestore:"retriedAt,omitempty"`
 	Outcome   Outcome   `json:"outcome,omitempty" firestore:"outcome,omitempty"`
 	ExpireAt  time.Time `json:"expireAt" firestore:"expireAt"`
+	// UnresolvedAt is ReceivedAt while an operator is needed: the body was not ingested later, is not
+	// kept for its type alone, and Resolved does not say that an operator has resolved it.
+	UnresolvedAt time.Time              `json:"unresolvedAt,omitzero" firestore:"unresolvedAt,omitempty"`
+	Resolved     *operation.Abandonment `json:"resolved,omitempty" firestore:"resolved,omitempty"`
+}
+
+// ReasonUnknownType is the reason of what is kept although nothing is wrong with it: pings, and types
+// that Gemini has added.
+const ReasonUnknownType = "unknown-type"
+
+// Ingested reports whether a retry has ingested the body.
+func (q Quarantined) Ingested() bool {
+	return q.Outcome == Applied || q.Outcome == Dropped || q.Outcome == Duplicate
+}
+
+// unresolved returns q with its UnresolvedAt.
+func (q Quarantined) unresolved() Quarantined {
+	q.UnresolvedAt = time.Time{}
+	if q.Reason != ReasonUnknownType && !q.Ingested() && q.Resolved == nil {
+		q.UnresolvedAt = q.ReceivedAt
+	}
+	return q
 }
 
 // A QuarantinedPart is a further part of a quarantined body.
@@ -103,7 +125,7 @@ func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
 		Schema: operation.SchemaVersion, ID: printable(s.ID), Reason: s.Reason,
 		Detail: shorten(s.Detail), Type: shorten(s.Type), Headers: kept(s.Headers), Body: parts[0], Parts: len(parts),
 		ReceivedAt: now, ExpireAt: expire,
-	}}}
+	}.unresolved()}}
 	for i, part := range parts[1:] {
 		writes = append(writes, Write{
 			Path: quarantinePath(s.ID).Child(PartsCollection, strconv.Itoa(i+2)),

@@ -3,13 +3,19 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A QuarantineFilter chooses quarantined deliveries. Its zero fields choose all.
 type QuarantineFilter struct {
 	Reason string
-	After  Cursor // as ListQuarantined returned it
-	Limit  int    // must be positive
+	// Unresolved chooses those that need an operator; not together with Reason.
+	Unresolved bool
+	After      Cursor // as ListQuarantined returned it
+	Limit      int    // must be positive
 }
 
 // ListQuarantined returns the quarantined deliveries, newest first, without their bodies.
@@ -23,6 +29,9 @@ func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[
 	if err != nil {
 		return page, fmt.Errorf("listing the quarantine: %w", err)
 	}
+	page.Items = slices.DeleteFunc(page.Items, func(q Quarantined) bool { // that an older revision has ingested since
+		return f.Unresolved && q.unresolved().UnresolvedAt.IsZero()
+	})
 	return page, nil
 }
 
@@ -30,7 +39,37 @@ func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[
 // call stands. The body stays until its retention ends, whatever the outcome [W6]. ErrNotFound:
 // there is none with that delivery id. Other errors: as Ingest; calling it again is safe.
 func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) error {
-	return l.decide(ctx, "recording the retry of quarantined delivery "+id, func(int) error {
+	return l.withQuarantined(ctx, id, "recording the retry of", func(q *Quarantined, now time.Time) error {
+		q.RetriedAt, q.Outcome = now, outcome
+		return nil
+	})
+}
+
+// ResolveQuarantined records an operator's decision that a quarantined delivery needs nothing more.
+// The body stays. It returns the decision that stands: of several the first. Calling it again is
+// safe.
+//
+// Errors: ErrNotFound; ErrNoReason; else as Ingest.
+func (l *Ledger) ResolveQuarantined(ctx context.Context, id string, a Abandonment) (operation.Abandonment, error) {
+	var stands operation.Abandonment
+	err := l.withQuarantined(ctx, id, "resolving", func(q *Quarantined, now time.Time) error {
+		if a.Why == "" {
+			return ErrNoReason
+		}
+		if q.Resolved == nil {
+			q.Resolved = a.at(now)
+		}
+		stands = *q.Resolved
+		return nil
+	})
+	return stands, err
+}
+
+// withQuarantined changes a quarantined delivery.
+func (l *Ledger) withQuarantined(
+	ctx context.Context, id, doing string, change func(*Quarantined, time.Time) error,
+) error {
+	return l.decide(ctx, doing+" quarantined delivery "+id, func(int) error {
 		snapshot, err := l.store.Get(ctx, quarantinePath(id))
 		if err != nil {
 			return err
@@ -43,7 +82,9 @@ func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) er
 		if err := doc.Decode(&q); err != nil {
 			return fmt.Errorf("reading %s: %w", doc.Path, err)
 		}
-		q.RetriedAt, q.Outcome = snapshot.ReadTime, outcome
-		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q})
+		if err := change(&q, snapshot.ReadTime); err != nil {
+			return err
+		}
+		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q.unresolved()})
 	})
 }

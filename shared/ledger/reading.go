@@ -27,6 +27,8 @@ type readingHalf interface {
 	OpenEffects(context.Context, Cursor, int) (Page[DueEffect], error)
 	CountOpenEffects(context.Context) (Total, error)
 	CountRunningEffects(context.Context) (Total, error)
+	FailingEffects(ctx context.Context, before time.Time, after Cursor, limit int) (Page[Effect], error)
+	CountFailingEffects(ctx context.Context, before time.Time) (Total, error)
 	DeadEffects(context.Context, []operation.Record) ([]Effect, []Broken, error)
 	FailedItems(context.Context, operation.Key, string, Cursor, int) (Page[Item], error)
 	Intent(ctx context.Context, correlationID string) (Intent, error)

@@ -149,6 +149,10 @@ const (
 	FieldWaiting    = "waitingSince"
 	FieldSettledAt  = "settledAt"
 	FieldConflictAt = "conflictAt"
+
+	FieldLateAt       = "lateAt"
+	FieldUnresolvedAt = "unresolvedAt"
+	FieldFailingSince = "failingSince"
 )
 
 // Equal is a condition of a query.

@@ -50,16 +50,24 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldFailedAt, After: after, Limit: limit}
 }
 
-// queryList: operations newest first, or those with a dead effect, or pending ones in due order, or
-// those with another end than the one that stands. Each but the last perhaps of one collection, and
+// queryList: operations newest first, or those with a dead effect, or pending ones in due order; or
+// those with another end than the one that stands, late ones, or unregistered ones. Each of the first
+// three perhaps of one collection, and
 // one query for each state that the filter names; or of one job kind.
 func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,
 		Limit: f.Limit,
 	}
-	if f.Conflict {
+	switch {
+	case f.Conflict:
 		q.OrderBy = FieldConflictAt
+		return []Query{q}
+	case !f.Late.IsZero():
+		q.OrderBy, q.Descending, q.NotBefore, q.NotAfter = FieldLateAt, false, time.Time{}, f.Late
+		return []Query{q}
+	case !f.Unregistered.IsZero():
+		q.OrderBy, q.NotBefore, q.NotAfter = FieldUnresolvedAt, time.Time{}, f.Unregistered
 		return []Query{q}
 	}
 	if f.Pending {
@@ -100,6 +108,13 @@ func queryRunning(after Cursor, limit int) Query {
 	}
 }
 
+// queryFailing: open effects that have been failing since before or longer, the longest first.
+func queryFailing(before time.Time, after Cursor, limit int) Query {
+	return Query{
+		Collection: EffectsCollection, OrderBy: FieldFailingSince, NotAfter: before, After: after, Limit: limit,
+	}
+}
+
 // queryWithoutRecord: dead effects that no record names, newest first, as a filter's Since chooses.
 func queryWithoutRecord(f Filter) Query {
 	return Query{
@@ -108,10 +123,14 @@ func queryWithoutRecord(f Filter) Query {
 	}
 }
 
-// queryQuarantined: the quarantine, newest first, perhaps of one reason.
+// queryQuarantined: the quarantine, newest first, perhaps of one reason, or what is unresolved.
 func queryQuarantined(f QuarantineFilter) Query {
 	q := Query{
 		Collection: QuarantineCollection, OrderBy: FieldReceivedAt, Descending: true, After: f.After, Limit: f.Limit,
+	}
+	if f.Unresolved {
+		q.OrderBy = FieldUnresolvedAt
+		return q
 	}
 	if f.Reason != "" {
 		q.Where = []Equal{{Field: "reason", Value: f.Reason}}
@@ -143,8 +162,12 @@ func QueryShapes() []Query {
 		queryFailed(EffectPath("", ""), Cursor{}, 1),
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
+		queryQuarantined(QuarantineFilter{Unresolved: true, Limit: 1}),
+		queryFailing(now, Cursor{}, 1),
 	}
-	for _, f := range []Filter{{Conflict: true, Limit: 1}, {JobKind: "nightly", Limit: 1}} {
+	for _, f := range []Filter{
+		{Conflict: true, Limit: 1}, {Late: now, Limit: 1}, {Unregistered: now, Limit: 1}, {JobKind: "nightly", Limit: 1},
+	} {
 		shapes = append(shapes, queryList(f)...)
 	}
 	for _, states := range [][]operation.State{nil, {operation.Pending}} {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // CountCeiling bounds every count. Firestore charges one read for each 1,000 documents that it
@@ -56,6 +57,11 @@ func (l *Ledger) CountOpenEffects(ctx context.Context) (Total, error) {
 // the store's.
 func (l *Ledger) CountRunningEffects(ctx context.Context) (Total, error) {
 	return l.count(ctx, "running effects", queryRunning(Cursor{}, 1))
+}
+
+// CountFailingEffects counts what FailingEffects finds, in all its pages. Errors: the store's.
+func (l *Ledger) CountFailingEffects(ctx context.Context, before time.Time) (Total, error) {
+	return l.count(ctx, "failing effects", queryFailing(before, Cursor{}, 1))
 }
 
 // CountWaitingIntents counts what WaitingIntents finds. Errors: the store's.

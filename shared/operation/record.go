@@ -110,6 +110,13 @@ type Record struct {
 	// Abandoned is set once the operator ended the waiting [R4]. It is not a state: a completion still
 	// counts.
 	Abandoned *Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	// LateAt is when the operation is pending for too long, or when it was alerted as missing, whichever
+	// is earlier [R4]; absent while it is not waited for. Only an operation with a DueAt counts.
+	LateAt time.Time `json:"lateAt,omitzero" firestore:"lateAt,omitempty"`
+	// UnresolvedAt is CreatedAt while the operation is not registered, unless UnregisteredResolved says
+	// that an operator has resolved that [W5].
+	UnresolvedAt         time.Time    `json:"unresolvedAt,omitzero" firestore:"unresolvedAt,omitempty"`
+	UnregisteredResolved *Abandonment `json:"unregisteredResolved,omitempty" firestore:"unregisteredResolved,omitempty"`
 	// DueAt is when reconciliation must look the operation up; absent while it need not [L4].
 	DueAt time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	// ExpireAt is when the record may be deleted; absent while anything is open or dead [L3]. A record
@@ -134,6 +141,14 @@ func (r Record) ReportedUnfinished() bool {
 
 // Settled reports whether the ledger has a terminal state for the operation.
 func (r Record) Settled() bool { return r.State.Terminal() }
+
+// Late reports whether the operation is waited for and late at now.
+func (r Record) Late(now time.Time) bool {
+	return !r.DueAt.IsZero() && !r.LateAt.IsZero() && !r.LateAt.After(now)
+}
+
+// Unregistered reports whether the operation is not registered, and no operator has resolved that.
+func (r Record) Unregistered() bool { return !r.Registered && r.UnregisteredResolved == nil }
 
 // Closed reports whether the operation has ended and every planned effect is done, waived or
 // withheld. A dead effect keeps its record, because the operator has to decide about it [L3].
@@ -167,8 +182,8 @@ func (r Record) WithProgress(name string, progress Progress, now time.Time) Reco
 	return r
 }
 
-// Lifetime returns r with the DueAt and ExpireAt that follow from its other fields. Nothing else
-// decides how long a record is kept [L3]. now is the store's time, retention how long a closed
+// Lifetime returns r with the DueAt, ExpireAt and UnresolvedAt that follow from its other fields.
+// Nothing else decides how long a record is kept [L3]. now is the store's time, retention how long a closed
 // record is kept.
 //
 // A registered record that is pending has a DueAt, unless it was abandoned, and no ExpireAt. A
@@ -177,6 +192,10 @@ func (r Record) WithProgress(name string, progress Progress, now time.Time) Reco
 func (r Record) Lifetime(now time.Time, retention time.Duration) Record {
 	if r.Settled() || !r.Registered || r.Abandoned != nil {
 		r.DueAt = time.Time{}
+	}
+	r.UnresolvedAt = time.Time{}
+	if r.Unregistered() {
+		r.UnresolvedAt = r.CreatedAt
 	}
 	switch {
 	case r.Registered && !r.Closed():

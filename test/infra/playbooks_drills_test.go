@@ -165,12 +165,22 @@ var drillsOfOperations = []drill{
 			s.given["OPERATION"] = string(name.Key)
 			o.deliver(geminisim.Delivery{ID: "m1", Type: "batch.succeeded", Name: name.Resource})
 		},
-		sees: []string{"1 batches/"}, fix: []string{"opledger register"},
+		sees: []string{"1 batches/", "SUCCEEDED"}, fix: []string{"opledger register"},
 		after: func(o *oncall) {
 			for _, batch := range o.sim.Batches() {
 				o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.succeeded", Name: batch.Name})
 			}
 		},
+	},
+	{
+		playbook: "unmatched", about: "it is another program's", signal: "unmatched",
+		trouble: func(o *oncall, s *shell) {
+			name := o.batch("a", geminisim.StateSucceeded)
+			s.given["OPERATION"] = string(name.Key)
+			o.deliver(geminisim.Delivery{ID: "m1", Type: "batch.succeeded", Name: name.Resource})
+		},
+		sees: []string{"1 batches/"}, fix: []string{"opledger resolve"}, gone: []string{"batches/"},
+		after: func(o *oncall) { o.clock.Advance(time.Hour) },
 	},
 }
 

@@ -104,6 +104,14 @@ var drillsOfWebhook = []drill{
 		fix: []string{"quarantine retry"}, after: genuine, gone: []string{"batches/a"},
 	},
 	{
+		playbook: "quarantined", about: "it needs nothing more", signal: "quarantined",
+		trouble: func(o *oncall, s *shell) {
+			o.deliver(geminisim.Delivery{ID: "m1", Body: []byte(`{"type":`)})
+			s.given["DELIVERY"] = "m1"
+		},
+		sees: []string{"1 malformed", `{"type":`}, fix: []string{"quarantine resolve"}, gone: []string{"batches/"},
+	},
+	{
 		playbook: "refused", about: "the stored secret is another one", signal: "refused",
 		trouble: func(o *oncall, s *shell) {
 			for _, v := range o.secrets.Versions(storedSecret) {

@@ -141,13 +141,37 @@ func (a *Actions) decide(
 		phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours), nil
 }
 
-// Resolve records that an operator has resolved the conflict of an operation, as it is in seen [M5].
-// It says which states conflict, and which decision stands, which may be an earlier one.
+// Resolve records that an operator has resolved the conflict of an operation, as it is in seen [M5], or
+// that it is rightly not registered. It says which of them, and which decision stands, which may be an
+// earlier one.
 func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.Abandonment) (Decision, string, error) {
+	if !seen.Registered && !seen.Conflicted() {
+		return a.resolveUnregistered(ctx, seen.Key, d)
+	}
 	what := fmt.Sprintf("the two ends of %s, %s and %s,", seen.Key, seen.State, seen.ConflictState)
 	return a.decide(ctx, d, what, "resolved", func() (operation.Abandonment, error) {
 		stands, err := a.Ledger.ResolveConflict(ctx, seen, d)
 		return stands.Abandonment, err
+	})
+}
+
+// resolveUnregistered records that an operation is rightly not registered [W5]. It says which decision
+// stands, which may be an earlier one.
+func (a *Actions) resolveUnregistered(
+	ctx context.Context, key operation.Key, d ledger.Abandonment,
+) (Decision, string, error) {
+	return a.decide(ctx, d, string(key)+", which is not registered,", "resolved", func() (operation.Abandonment, error) {
+		return a.Ledger.ResolveUnregistered(ctx, key, d)
+	})
+}
+
+// ResolveQuarantined records that a quarantined delivery needs nothing more [W6]. It says which decision
+// stands, which may be an earlier one.
+func (a *Actions) ResolveQuarantined(
+	ctx context.Context, id string, d ledger.Abandonment,
+) (Decision, string, error) {
+	return a.decide(ctx, d, "the delivery "+id, "resolved", func() (operation.Abandonment, error) {
+		return a.Ledger.ResolveQuarantined(ctx, id, d)
 	})
 }
 

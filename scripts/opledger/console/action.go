@@ -73,15 +73,24 @@ var table = []action{
 			"A report of a further, different end is a new conflict.",
 		},
 		can: func(s subject) bool { return s.ofOperation() && s.Record.Conflicted() },
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Resolve(ctx, s.Record, ledger.Abandonment{By: d.By, Why: d.Why})
-			return outcome{Words: words}, err
-		},
+		do:  resolve,
 	},
 	{
 		name: "register", label: "Register it", command: "opledger register NAME",
 		happens: []string{"What is known already is applied, and the effects of its end are planned."},
 		can:     func(s subject) bool { return s.ofOperation() && s.Record.Version > 0 && !s.Record.Registered },
+	},
+	{
+		name: "resolve-unregistered", label: "Resolve", command: "opledger resolve NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Resolve that %s is not registered?", s.Record.Key) },
+		happens: []string{
+			"The operation needs no operator for not being registered. Who resolved it, when and why is recorded.",
+			"It can still be registered, which plans the effects of its end.",
+		},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.Record.Version > 0 && s.Record.Unregistered() && !s.Record.Conflicted()
+		},
+		do: resolve,
 	},
 	{
 		name: "abandon", label: "Abandon", command: "opledger abandon NAME --reason 'WHY'", who: true, why: true,
@@ -148,12 +157,32 @@ var table = []action{
 			"This revision reads the body again. If it can, the event is applied under the delivery's own id, once.",
 			"The body stays in quarantine until its retention ends.",
 		},
-		can: func(s subject) bool { return s.Delivery != nil && !ingested(s.Delivery.Outcome) },
+		can: func(s subject) bool { return s.Delivery != nil && !s.Delivery.Ingested() },
 		do: func(ctx context.Context, a *actions.Actions, s subject, _ decision) (outcome, error) {
 			_, words, err := a.Retry(ctx, s.Delivery.ID)
 			return outcome{Words: words}, err
 		},
 	},
+	{
+		name: "resolve-delivery", label: "Resolve", who: true, why: true,
+		command: "opledger quarantine resolve DELIVERY --reason 'WHY'",
+		title:   func(s subject) string { return fmt.Sprintf("Resolve the delivery %s?", s.Delivery.ID) },
+		happens: []string{
+			"The delivery needs no operator any more. Who resolved it, when and why is recorded.",
+			"The body stays in quarantine until its retention ends.",
+		},
+		can: func(s subject) bool { return s.Delivery != nil && !s.Delivery.UnresolvedAt.IsZero() },
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.ResolveQuarantined(ctx, s.Delivery.ID, ledger.Abandonment{By: d.By, Why: d.Why})
+			return outcome{Words: words}, err
+		},
+	},
+}
+
+// resolve records that a conflict, or an operation that is not registered, is resolved.
+func resolve(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+	_, words, err := a.Resolve(ctx, s.Record, ledger.Abandonment{By: d.By, Why: d.Why})
+	return outcome{Words: words}, err
 }
 
 // storySubject is the operation that a story is about.
@@ -178,13 +207,11 @@ func (s subject) withheld() bool {
 	return s.Effect.Name != "" && s.Record.Effects[s.Effect.Name] == operation.EffectWithheld
 }
 
-func ingested(o ledger.Outcome) bool {
-	return o == ledger.Applied || o == ledger.Dropped || o == ledger.Duplicate
-}
-
 // Seen is what a question was asked about, in words. While it stays the same, so does the answer.
 func (s subject) Seen() string {
 	switch {
+	case s.Delivery != nil && s.Delivery.Resolved != nil:
+		return phrase.Quarantined(*s.Delivery)
 	case s.Delivery != nil && s.Delivery.Outcome == "":
 		return "not retried"
 	case s.Delivery != nil:
@@ -196,6 +223,8 @@ func (s subject) Seen() string {
 			phrase.Counted(s.Effect.Runs, "rerun"))
 	case s.Record.Conflicted():
 		return phrase.State(s.Record) + ", while " + phrase.Conflict(s.Record)
+	case s.ofOperation() && s.Record.Version > 0 && !s.Record.Registered:
+		return phrase.State(s.Record) + ", not registered: " + phrase.Unregistered(s.Record)
 	default:
 		return phrase.State(s.Record)
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -81,6 +82,9 @@ var everyAction = []asked{
 	{"waive", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "waived by ada at "},
 	{"resolve", "/console/operation?key=batches%2Fdone", "batches/done", "",
 		"the two ends of batches/done, SUCCEEDED and FAILED, resolved by ada at "},
+	{"resolve-unregistered", "/console/operation?key=batches%2Fstranger", "batches/stranger", "",
+		"batches/stranger, which is not registered, resolved by ada at "},
+	{"resolve-delivery", "/console/quarantined?key=msg_bad", "msg_bad", "", "the delivery msg_bad resolved by ada at "},
 	{"retry", "/console/quarantined?key=msg_bad", "msg_bad", "", "this revision cannot read it either"},
 }
 
@@ -140,10 +144,10 @@ func TestActions(t *testing.T) {
 // state is all that the ledger has about the subject of an action.
 func (w *world) state(a asked) string {
 	w.Helper()
-	if a.do == "retry" {
+	if strings.HasPrefix(a.page, "/console/quarantined") {
 		q, _, err := w.ReadQuarantined(w.Context(), a.key)
 		w.do(err)
-		return q.RetriedAt.String()
+		return fmt.Sprint(q.RetriedAt, q.Resolved != nil)
 	}
 	story, err := w.Show(w.Context(), operation.Key(a.key))
 	w.do(err)

@@ -20,6 +20,7 @@ import (
 // A reader is what the pages read through. A [ledger.Reading] is one.
 type reader interface {
 	overview.Reader
+	ListQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Page[ledger.Quarantined], error)
 	Now(context.Context) (time.Time, error)
 	Ends(context.Context, ledger.Cursor, int) (ledger.Page[operation.Record], error)
 	Find(context.Context, operation.Name) ([]operation.Key, error)

@@ -77,7 +77,7 @@ func TestWrongAddresses(t *testing.T) {
 	}{
 		"/console/operations?state=GONE":      {400, "is not one of PENDING, "},
 		"/console/operations?collection=x":    {400, "is not one of operations, batches"},
-		"/console/operations?show=x":          {400, "none of pending, dead and conflict"},
+		"/console/operations?show=x":          {400, "none of pending, late, dead, conflict and unregistered"},
 		"/console/operations?since=5m":        {400, "night, 24h, 72h and 168h"},
 		"/console/operations?after=x":         {400, "this is not where a list continues"},
 		"/console/operations?job=%5B":         {400, "pattern"},

@@ -110,7 +110,7 @@ func next(story ledger.Story, view phrase.EffectView) []string {
 		}
 		words = append(words, fmt.Sprintf("Waits for its end: %s. %s", phrase.WhyPending(r, now), due))
 		if !r.MissingSince.IsZero() {
-			words = append(words, "If its name is wrong, or the job is gone from Gemini: stop waiting for it. "+laterEnd)
+			words = append(words, "If its name is wrong, or the job is gone from Gemini: abandon it. "+laterEnd)
 		}
 	}
 	if r.Abandoned != nil && !r.Settled() {
@@ -121,6 +121,9 @@ func next(story ledger.Story, view phrase.EffectView) []string {
 		if standing := view.Standing(e); standing != "" && e.State != ledger.EffectDead {
 			words = append(words, strings.ReplaceAll(standing, "\n  ", "; "))
 		}
+	}
+	if r.Version > 0 && !r.Registered {
+		words = append(words, "It is not registered: "+phrase.Unregistered(r)+".")
 	}
 	if len(words) == 0 && r.Closed() && !r.Conflicted() && !r.ExpireAt.IsZero() {
 		words = append(words, "Nothing is left to do. The record expires "+phrase.Relative(r.ExpireAt, now)+".")

@@ -53,7 +53,8 @@ const firstRows = 5
 var (
 	showChoices = []choice{
 		{"", "all, newest first"}, {"pending", "pending, by next look-up"},
-		{"dead", "with a dead effect"}, {"conflict", "ended in two ways"},
+		{"late", "pending too long, by age"}, {"dead", "with a dead effect"}, {"conflict", "ended in two ways"},
+		{"unregistered", "not registered"},
 	}
 	// sinceChoices are durations, and "night": since 18:00 of the day before, in this machine's zone.
 	sinceChoices = []choice{
@@ -76,6 +77,12 @@ func chosen(query url.Values, now time.Time) (p operationsPage, err error) {
 	p.Filter = ledger.Filter{
 		JobKind: query.Get("job"), Collection: operation.Collection(query.Get("collection")),
 		Pending: p.Show == "pending", Dead: p.Show == "dead", Conflict: p.Show == "conflict", After: after, Limit: rows,
+	}
+	switch p.Show {
+	case "late":
+		p.Filter.Late = now
+	case "unregistered":
+		p.Filter.Unregistered = now
 	}
 	if p.State != "" {
 		p.Filter.States = []operation.State{p.State}
@@ -131,6 +138,7 @@ func (p *operationsPage) first(c *Console, r *request) error {
 	for _, filter := range []ledger.Filter{
 		{Dead: true, Limit: firstRows},
 		{Conflict: true, Since: r.now.Add(-overview.ConflictsFor), Limit: firstRows},
+		{Late: r.now, Limit: firstRows},
 	} {
 		page, err := c.ledger.List(r, filter)
 		if err != nil {
@@ -157,7 +165,7 @@ func (p operationsPage) check(now time.Time) (since time.Time, err error) {
 	case !matchable(p.Filter.JobKind):
 		return since, bad("job kind: %q is no pattern such as nightly-*", p.Filter.JobKind)
 	case !slices.ContainsFunc(showChoices, is(p.Show)):
-		return since, bad("show: %q is none of pending, dead and conflict", p.Show)
+		return since, bad("show: %q is none of pending, late, dead, conflict and unregistered", p.Show)
 	case !slices.ContainsFunc(sinceChoices, is(p.Since)):
 		return since, bad("since: %q is not one of night, 24h, 72h and 168h", p.Since)
 	case p.Since == "":
@@ -194,6 +202,10 @@ func (p operationsPage) emptyWords() string {
 	switch {
 	case p.Show == "pending" && only:
 		return "No operation is waited for."
+	case p.Show == "late" && only:
+		return "No operation is pending for too long."
+	case p.Show == "unregistered" && only:
+		return "No event is of an operation that is not registered."
 	case p.Show == "dead" && only:
 		return "No effect is dead."
 	case p.Show == "conflict" && only:

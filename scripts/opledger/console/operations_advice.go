@@ -13,7 +13,7 @@ import (
 func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 	store := view.StoreFlag()
 	switch p.Show {
-	case "pending":
+	case "pending", "late":
 		p.Remedies = []remedy{
 			{Label: "Look up all that is due", Line: "opledger reconcile" + store,
 				Explains: "Makes one pass, as the schedule does."},
@@ -33,6 +33,13 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 				p.Remedies = append(p.Remedies, allowMove(r))
 				break
 			}
+		}
+	case "unregistered":
+		p.Remedies = []remedy{
+			{Label: "Register one", Line: "opledger register NAME" + store,
+				Explains: "If it is a job of yours. What is known is applied, and the effects of its end are planned."},
+			{Label: "Resolve one", Line: "opledger resolve NAME --reason 'WHY'" + store,
+				Explains: "If it is another program's: the webhook hears of all jobs of a project. It then leaves this list."},
 		}
 	case "dead":
 		p.ForAll = &bulkCommand{bulk("opledger replay --dead"+p.flags(now), store), ""}

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -61,5 +64,44 @@ func TestForAll(t *testing.T) {
 	if page := w.get("/console/operations?show=conflict&state=FAILED").Body.String(); strings.Contains(page,
 		string(operation.Key("batches/done"))) {
 		t.Errorf("%s", page)
+	}
+}
+
+// TestUnregistered: an operation that only an event reported is on the overview and in a list of its
+// own, and its page says what is missing. It does not say that nothing is left to do [W5].
+func TestUnregistered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	says(t, w.get("/").Body.String(), "unregistered operation", "an event reported them, and no effect runs")
+	says(t, w.get("/console/operations?show=unregistered").Body.String(), "opledger register NAME",
+		"opledger resolve NAME", "stranger")
+	page := w.get("/console/operation?key=batches%2Fstranger").Body.String()
+	says(t, page, "It is not registered: an event reported it, and no submitter registered it: no effect of it runs.",
+		"opledger register batches/stranger", "opledger resolve batches/stranger")
+	if strings.Contains(page, "Nothing is left to do") {
+		t.Error("it says that nothing is left to do")
+	}
+}
+
+// TestLate: operations that are pending for too long have a list of their own, by age, however many are
+// looked up before them [R4].
+func TestLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i, hours := range []int{33, 20, 30} {
+		key := operation.Key(fmt.Sprint("operations/late", i))
+		_, err := w.Register(w.Context(), ledger.Registration{
+			Name:        operation.Name{Key: key, Resource: "models/veo/" + string(key)},
+			SubmittedAt: w.now.Add(-time.Duration(hours) * time.Hour),
+		})
+		w.do(err)
+	}
+	w.register("batches/young", "", "")
+	says(t, w.get("/").Body.String(), "3 operations pending for too long, the oldest for 1d09h", "show=late")
+	page := w.get("/console/operations?show=late").Body.String()
+	says(t, page, "late0", "late2", "late1")
+	if strings.Contains(page, "young") {
+		t.Error("it lists one that is not late")
 	}
 }

@@ -40,10 +40,16 @@ var overviewLinks = map[string]string{
 	overview.AboutDead: "/console/effects?show=dead", overview.AboutEffects: "/console/effects",
 	overview.AboutPause:   "/console/effects",
 	overview.AboutPending: "/console/operations?show=pending", overview.AboutQuarantine: "/console/quarantine",
-	overview.AboutIntents: "/console/intents", overview.AboutDocuments: "/console/operations",
+	overview.AboutFailing:      "/console/effects",
+	overview.AboutLate:         lateLink,
+	overview.AboutUnregistered: "/console/operations?show=unregistered",
+	overview.AboutIntents:      "/console/intents", overview.AboutDocuments: "/console/operations",
 	overview.AboutConflicts: "/console/operations?show=conflict", overview.AboutPasses: passesLink,
 	overview.AboutWebhook: passesLink,
 }
+
+// lateLink is the list of the operations that are pending for too long.
+const lateLink = "/console/operations?show=late"
 
 // passesLink is the page about the scheduled passes and what they saw.
 const passesLink = "/console/passes"
@@ -76,10 +82,22 @@ func tiles(o overview.Overview) []tile {
 	pending := newTile(overview.AboutPending, o.Pending.Total, "pending "+things(o.Pending.Total, "operation"),
 		"no end is waited for")
 	if o.Pending.Oldest != "" {
-		pending.Sub = "the oldest of the next for " + phrase.Span(o.At.Sub(o.Pending.SubmittedAt)) + "; " + nextLookUp(o)
+		pending.Sub = "the oldest for " + phrase.Span(o.At.Sub(o.Pending.SubmittedAt)) + "; " + nextLookUp(o)
 	}
-	if isProblem(o, overview.AboutPending) {
+	if o.Pending.Late.N > 0 {
+		pending.Sub = o.Pending.Late.String() + " of them for too long, " + pending.Sub
+		pending.Link = lateLink
+	}
+	if isProblem(o, overview.AboutPending) || isProblem(o, overview.AboutLate) {
 		pending.Tone = phrase.Warn
+	}
+	unregistered := newTile(overview.AboutUnregistered, o.Unregistered.Total,
+		"unregistered "+things(o.Unregistered.Total, "operation"), "every event is of a registered operation")
+	if o.Unregistered.N > 0 {
+		unregistered.Sub = "an event reported them, and no effect runs"
+	}
+	if o.Unregistered.Long.N > 0 {
+		unregistered.Tone = phrase.Warn
 	}
 	conflicts := newTile(overview.AboutConflicts, o.Conflicts.Total, "ended in two ways this week",
 		"no conflict waits for an operator")
@@ -87,15 +105,18 @@ func tiles(o overview.Overview) []tile {
 		conflicts.Tone, conflicts.Sub = phrase.Warn, "the newest "+phrase.Relative(o.Conflicts.At, o.At)
 	}
 	quarantine := newTile(overview.AboutQuarantine, o.Unread.Total, "in quarantine", "every delivery could be read")
-	if o.Unread.N > 0 {
-		quarantine.Tone, quarantine.Sub = phrase.Warn, "signed, and could not be read"
+	switch unresolved := o.Unread.Unresolved; {
+	case unresolved.N > 0:
+		quarantine.Tone, quarantine.Sub = phrase.Warn, unresolved.String()+" of them signed, and could not be read"
+	case o.Unread.N > 0:
+		quarantine.Sub = "none of them needs an operator"
 	}
 	intents := newTile(overview.AboutIntents, o.Intents.Total, "open "+things(o.Intents.Total, "intent"),
 		"every submission is known")
 	if o.Intents.N > 0 {
 		intents.Sub = "their operation is not known yet"
 	}
-	return append([]tile{dead, open, pending, conflicts, quarantine, intents}, passTiles(o)...)
+	return append([]tile{dead, open, pending, conflicts, unregistered, quarantine, intents}, passTiles(o)...)
 }
 
 func newTile(about string, n ledger.Total, label, sub string) tile {
@@ -151,6 +172,9 @@ func (c *Console) attention(o overview.Overview) []attention {
 		a := attention{
 			Tone: phrase.Warn, Words: phrase.Sentence(problem.Words), Command: problem.Command,
 			Link: overviewLinks[problem.About],
+		}
+		if problem.About == overview.AboutFailing {
+			a.Link = link("/console/operation", theKey, string(o.Effects.Long.Operation))
 		}
 		if problem.About == overview.AboutDead {
 			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)

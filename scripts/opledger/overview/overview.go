@@ -1,7 +1,7 @@
 // Package overview reads what an operator wants to know of a ledger first: what waits, what runs,
 // what is dead and why, and what needs an operator. The terminal and the console show the same.
 //
-// Of each of six lists at most Options.Most documents are read, and the dead effects of as many
+// Of each list at most Options.Most documents are read, and the dead effects of as many
 // operations, whatever the size of the ledger. Firestore charges a count one read for each 1,000
 // documents that it counts, ten at most.
 package overview
@@ -24,6 +24,8 @@ type Overview struct {
 	Dead    Dead      `json:"dead"`
 	Unread  Unread    `json:"quarantine"`
 	Intents Intents   `json:"intents"`
+	// Unregistered are operations that deliveries alone reported: no effect of theirs runs [W5].
+	Unregistered Unregistered `json:"unregistered"`
 	// LastPass is how the last reconcile pass ended, with the webhook's health as it saw it; the zero
 	// Pass where none has reported.
 	LastPass ledger.Pass `json:"lastPass,omitzero"`
@@ -44,8 +46,9 @@ type Reader interface {
 	OpenEffects(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueEffect], error)
 	CountOpenEffects(context.Context) (ledger.Total, error)
 	CountRunningEffects(context.Context) (ledger.Total, error)
+	FailingEffects(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[ledger.Effect], error)
+	CountFailingEffects(context.Context, time.Time) (ledger.Total, error)
 	DeadEffects(context.Context, []operation.Record) ([]ledger.Effect, []ledger.Broken, error)
-	ListQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Page[ledger.Quarantined], error)
 	CountQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Total, error)
 	WaitingIntents(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueIntent], error)
 	CountWaitingIntents(context.Context) (ledger.Total, error)
@@ -61,17 +64,17 @@ type Options struct {
 // Pending is what is waited for.
 type Pending struct {
 	ledger.Total
-	// Oldest was submitted first of those that are looked up next; empty: nothing is pending.
+	// Oldest was submitted first of those that are late first; empty: nothing is pending.
 	Oldest      operation.Key `json:"oldest,omitempty"`
 	SubmittedAt time.Time     `json:"submittedAt,omitzero"`
 	// NextAt is when the next look-up is due, and DueSince the same where that is past, else zero.
 	NextAt   time.Time `json:"nextAt,omitzero"`
 	DueSince time.Time `json:"dueSince,omitzero"`
-	// Stuck and Missing count those of the ones looked up next that are pending for too long, and that Gemini does
-	// not know.
-	Stuck   int  `json:"stuck"`
-	Missing int  `json:"missing"`
-	more    bool // there are more than were read
+	// Late counts those that are pending for too long, or that Gemini does not know, and Missing those of
+	// the first of them that Gemini does not know.
+	Late    ledger.Total `json:"late"`
+	Missing int          `json:"missing"`
+	more    bool         // there are more late ones than were read
 }
 
 // Effects are the open effects.
@@ -85,7 +88,21 @@ type Effects struct {
 	// Failing counts those of the ones due next whose last attempt failed, and Errors groups them.
 	Failing int                   `json:"failing"`
 	Errors  []phrase.FailureGroup `json:"errors"`
+	// Long are those that have been failing for FailingFor or longer.
+	Long Failing `json:"failingLong"`
 }
+
+// Failing are open effects that have been failing for FailingFor or longer.
+type Failing struct {
+	ledger.Total
+	// Since is when the first of them began to fail. Operation is that effect's, and Error its last.
+	Since     time.Time     `json:"since,omitzero"`
+	Operation operation.Key `json:"operation,omitempty"`
+	Error     string        `json:"error,omitempty"`
+}
+
+// FailingFor is for how long an open effect may fail before that needs an operator.
+const FailingFor = time.Hour
 
 // Dead are the operations with a dead effect, and the other subjects of dead alerts.
 type Dead struct {
@@ -97,10 +114,22 @@ type Dead struct {
 // Unread is the quarantine.
 type Unread struct {
 	ledger.Total
-	// Malformed counts the signed bodies, of the newest, that no retry has ingested.
-	Malformed int `json:"malformed"`
-	more      bool
+	// Unresolved counts the signed bodies that no retry has ingested and no operator has resolved.
+	Unresolved ledger.Total `json:"unresolved"`
 }
+
+// Unregistered are operations that are not registered, and that no operator has resolved.
+type Unregistered struct {
+	ledger.Total
+	// Newest is the operation that was first seen last, and At when that was.
+	Newest operation.Key `json:"newest,omitempty"`
+	At     time.Time     `json:"at,omitzero"`
+	// Long counts those that were not registered within UnregisteredFor.
+	Long ledger.Total `json:"long"`
+}
+
+// UnregisteredFor is how long a submitter may take to register an operation whose event came first.
+const UnregisteredFor = time.Hour
 
 // Intents are the intents that wait for their operation.
 type Intents struct {
@@ -133,137 +162,11 @@ func Read(ctx context.Context, r Reader, options Options) (Overview, error) {
 	}
 	var err error
 	for _, read := range []func(context.Context, Reader, int) error{
-		o.readPending, o.readEffects, o.readDead, o.readQuarantine, o.readIntents, o.readConflicts,
+		o.readPending, o.readLate, o.readEffects, o.readFailing, o.readDead, o.readQuarantine, o.readIntents,
+		o.readConflicts, o.readUnregistered,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
 	}
 	o.judge(options.Interval)
 	return o, err
-}
-
-func (o *Overview) readPending(ctx context.Context, l Reader, most int) error {
-	filter := ledger.Filter{Pending: true, Limit: most}
-	page, err := l.List(ctx, filter)
-	if err != nil {
-		return err
-	}
-	o.Broken, o.Pending.more = append(o.Broken, page.Broken...), o.partial(page.Next)
-	for i, r := range page.Items {
-		if i == 0 {
-			o.Pending.NextAt = r.DueAt
-		}
-		if i == 0 && r.DueAt.Before(o.At) {
-			o.Pending.DueSince = r.DueAt
-		}
-		if o.Pending.Oldest == "" || r.SubmittedAt.Before(o.Pending.SubmittedAt) {
-			o.Pending.Oldest, o.Pending.SubmittedAt = r.Key, r.SubmittedAt
-		}
-		if !r.StuckSince.IsZero() {
-			o.Pending.Stuck++
-		}
-		if !r.MissingAlertedAt.IsZero() {
-			o.Pending.Missing++
-		}
-	}
-	o.Pending.Total, err = l.CountOperations(ctx, filter)
-	return err
-}
-
-func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
-	page, err := l.OpenEffects(ctx, ledger.Cursor{}, most)
-	if err != nil {
-		return err
-	}
-	o.Broken = append(o.Broken, page.Broken...)
-	o.partial(page.Next)
-	var failing []ledger.Effect
-	for _, item := range page.Items {
-		e := item.Effect
-		first := o.Effects.ClaimableSince
-		if e.ClaimableAt.Before(o.At) && (first.IsZero() || e.ClaimableAt.Before(first)) {
-			o.Effects.ClaimableSince, o.Effects.First = e.ClaimableAt, e.Operation
-		}
-		if e.State == ledger.EffectPending && e.Failing != nil {
-			failing = append(failing, e)
-		}
-	}
-	o.Effects.Failing, o.Effects.Errors = len(failing), phrase.GroupFailures(failing)
-	if o.Effects.Open, err = l.CountOpenEffects(ctx); err == nil {
-		o.Effects.Running, err = l.CountRunningEffects(ctx)
-	}
-	return err
-}
-
-func (o *Overview) readDead(ctx context.Context, l Reader, most int) error {
-	filter := ledger.Filter{Dead: true, Limit: most}
-	page, err := l.List(ctx, filter)
-	if err != nil {
-		return err
-	}
-	effects, broken, err := l.DeadEffects(ctx, page.Items)
-	if err != nil {
-		return err
-	}
-	o.Broken = append(append(o.Broken, page.Broken...), broken...)
-	o.partial(page.Next)
-	o.Dead.Errors = phrase.GroupFailures(effects)
-	o.Dead.Total, err = l.CountOperations(ctx, filter)
-	return err
-}
-
-func (o *Overview) readQuarantine(ctx context.Context, l Reader, most int) error {
-	page, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Limit: most})
-	if err != nil {
-		return err
-	}
-	o.Broken, o.Unread.more = append(o.Broken, page.Broken...), o.partial(page.Next)
-	for _, q := range page.Items {
-		if q.Reason != unknownType && q.Outcome != ledger.Applied && q.Outcome != ledger.Dropped &&
-			q.Outcome != ledger.Duplicate {
-			o.Unread.Malformed++
-		}
-	}
-	o.Unread.Total, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{})
-	return err
-}
-
-// unknownType is the reason of what is kept although nothing is wrong with it: pings, and types that
-// Gemini has added.
-const unknownType = "unknown-type"
-
-func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
-	page, err := l.WaitingIntents(ctx, ledger.Cursor{}, most)
-	if err != nil {
-		return err
-	}
-	o.Broken, o.Intents.more = append(o.Broken, page.Broken...), o.partial(page.Next)
-	for _, item := range page.Items {
-		_, decided := item.Intent.Decision()
-		if item.Intent.State == ledger.IntentAbandoned && !decided {
-			o.Intents.Abandoned++
-		}
-	}
-	o.Intents.Total, err = l.CountWaitingIntents(ctx)
-	return err
-}
-
-func (o *Overview) readConflicts(ctx context.Context, l Reader, most int) error {
-	filter := ledger.Filter{Conflict: true, Since: o.At.Add(-ConflictsFor), Limit: most}
-	page, err := l.List(ctx, filter)
-	if err != nil {
-		return err
-	}
-	o.Broken = append(o.Broken, page.Broken...)
-	if len(page.Items) > 0 {
-		o.Conflicts.Newest, o.Conflicts.At = page.Items[0].Key, page.Items[0].ConflictAt
-	}
-	o.Conflicts.Total, err = l.CountOperations(ctx, filter)
-	return err
-}
-
-// partial notes and reports whether a list goes on behind what was read.
-func (o *Overview) partial(next ledger.Cursor) bool {
-	more := next.Path != ""
-	o.Partial = o.Partial || more
-	return more
 }

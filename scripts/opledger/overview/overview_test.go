@@ -22,16 +22,22 @@ func TestJudge(t *testing.T) {
 		Pending: Pending{Total: ledger.Total{N: 12}, DueSince: now.Add(-59 * time.Minute)},
 		Effects: Effects{Open: ledger.Total{N: 3}, Failing: 2, ClaimableSince: now.Add(-59 * time.Minute)},
 		Unread:  Unread{Total: ledger.Total{N: 1}}, Intents: Intents{Total: ledger.Total{N: 1}},
+		Unregistered: Unregistered{Total: ledger.Total{N: 1}},
 	}
 	if fine.judge(interval); len(fine.Problems) != 0 {
 		t.Errorf("%+v", fine.Problems)
 	}
 	bad := Overview{
-		At:      now,
-		Pending: Pending{DueSince: now.Add(-2 * time.Hour), Stuck: 1, Missing: 2},
-		Effects: Effects{ClaimableSince: now.Add(-2 * time.Hour), First: "batches/a"},
-		Dead:    Dead{Total: ledger.Total{N: 10_000, More: true}}, Conflicts: Conflicts{Total: ledger.Total{N: 1}},
-		Unread: Unread{Malformed: 1, more: true}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
+		At: now,
+		Pending: Pending{
+			DueSince: now.Add(-2 * time.Hour), SubmittedAt: now.Add(-33 * time.Hour), Late: ledger.Total{N: 3}, Missing: 2,
+		},
+		Effects: Effects{ClaimableSince: now.Add(-2 * time.Hour), First: "batches/a", Long: Failing{
+			Total: ledger.Total{N: 1}, Since: now.Add(-23 * time.Hour), Operation: "batches/f", Error: "503 from the receiver",
+		}},
+		Unregistered: Unregistered{Long: ledger.Total{N: 2}},
+		Dead:         Dead{Total: ledger.Total{N: 10_000, More: true}}, Conflicts: Conflicts{Total: ledger.Total{N: 1}},
+		Unread: Unread{Unresolved: ledger.Total{N: 1}}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
 	}
 	bad.judge(interval)
 	var got []string
@@ -42,11 +48,12 @@ func TestJudge(t *testing.T) {
 		"10,000+ operations with a dead effect | opledger list --dead",
 		"effects could have been run for 2h00m: do their workers and the scheduled passes run?" +
 			" | opledger show batches/a",
+		"1 effect failing for 23h00m: 503 from the receiver | opledger show batches/f",
 		"a look-up is due for 2h00m: do the scheduled passes run? | opledger list --pending",
-		"2 pending operations that Gemini does not know | opledger list --pending",
-		"1 operation pending for too long | opledger list --pending",
+		"3 operations pending for too long, the oldest for 1d09h; Gemini does not know 2 of them | opledger list --late",
 		"1 operation that ended in two ways within the last week | opledger list --conflict",
-		"at least 1 signed request that could not be read | opledger quarantine list",
+		"2 operations that an event reported, and that is not registered: no effect runs | opledger list --unregistered",
+		"1 signed request that could not be read | opledger quarantine list --unresolved",
 		"2 intents given up: no operation was found | opledger intent list",
 		"1 document that cannot be read | opledger list",
 	}

@@ -20,6 +20,10 @@ const (
 	AboutQuarantine = "quarantine"
 	AboutIntents    = "intents"
 	AboutDocuments  = "documents"
+
+	AboutFailing      = "failing effects"
+	AboutLate         = "late operations"
+	AboutUnregistered = "unregistered operations"
 )
 
 // A Problem needs an operator.
@@ -52,14 +56,14 @@ func (o *Overview) judge(interval time.Duration) {
 	o.judgePass(interval, add)
 	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
 		phrase.Span(o.At.Sub(o.Pending.DueSince)))
-	add(o.Pending.Missing > 0, AboutPending, "list --pending", "%s that Gemini does not know",
-		atLeast(o.Pending.more, o.Pending.Missing, "pending operation"))
-	add(o.Pending.Stuck > 0, AboutPending, "list --pending", "%s pending for too long", phrase.Counted(o.Pending.Stuck,
-		"operation"))
+	add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())
 	add(o.Conflicts.N > 0, AboutConflicts, "list --conflict", "%s that ended in two ways within the last week",
 		plural(o.Conflicts.Total, "operation"))
-	add(o.Unread.Malformed > 0, AboutQuarantine, "quarantine list", "%s that could not be read",
-		atLeast(o.Unread.more, o.Unread.Malformed, "signed request"))
+	add(o.Unregistered.Long.N > 0, AboutUnregistered, "list --unregistered",
+		"%s that an event reported, and that is not registered: no effect runs",
+		plural(o.Unregistered.Long, "operation"))
+	add(o.Unread.Unresolved.N > 0, AboutQuarantine, "quarantine list --unresolved", "%s that could not be read",
+		plural(o.Unread.Unresolved, "signed request"))
 	add(o.Intents.Abandoned > 0, AboutIntents, "intent list", "%s given up: no operation was found",
 		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
@@ -74,6 +78,27 @@ func (o *Overview) judgeEffects(late func(time.Time) bool, add adder) {
 		"effects are paused, and the first of %s has waited for %s: end the pause once you can", o.Effects.Open, waits)
 	add(!o.Paused && late(since), AboutEffects, first,
 		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)
+	long := o.Effects.Long
+	add(long.N > 0, AboutFailing, "show "+phrase.ShellWord(string(long.Operation)), "%s failing for %s: %s",
+		plural(long.Total, "effect"), phrase.Span(o.At.Sub(long.Since)), phrase.Readable(long.Error))
+}
+
+// lateWords say how many operations are late, the oldest for how long, and how many of them Gemini does
+// not know.
+func (o *Overview) lateWords() string {
+	late, missing, age := o.Pending.Late, o.Pending.Missing, phrase.Span(o.At.Sub(o.Pending.SubmittedAt))
+	if missing == late.N {
+		return plural(late, "pending operation") + " that Gemini does not know, the oldest for " + age
+	}
+	words := plural(late, "operation") + " pending for too long, the oldest for " + age
+	switch {
+	case missing == 0:
+		return words
+	case o.Pending.more:
+		return fmt.Sprintf("%s; Gemini does not know at least %d of them", words, missing)
+	default:
+		return fmt.Sprintf("%s; Gemini does not know %d of them", words, missing)
+	}
 }
 
 func plural(t ledger.Total, thing string) string {

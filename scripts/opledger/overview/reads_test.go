@@ -49,7 +49,7 @@ func TestReads(t *testing.T) {
 	}
 	both := status + m.Collect().Reads
 	t.Logf("status reads %d, and the Overview %d", status, both)
-	if status < 1+6*console.FirestoreMost || both > 60 {
+	if status < 1+5*console.FirestoreMost || both > 60 {
 		t.Errorf("status reads %d, and the Overview %d, want 60 at most", status, both)
 	}
 }

@@ -51,6 +51,28 @@ func Abandoned(a operation.Abandonment) string {
 	return fmt.Sprintf("%s by %s: %s", LocalTime(a.At), Safe(a.By), Safe(a.Why))
 }
 
+// Quarantined says what became of a quarantined delivery: the outcome of its retry, or who resolved it;
+// empty where nothing did.
+func Quarantined(q ledger.Quarantined) string {
+	if q.Resolved != nil && !q.Ingested() {
+		return "resolved by " + Safe(q.Resolved.By)
+	}
+	return Safe(string(q.Outcome))
+}
+
+// Unregistered says that the operation is not registered and what that means, or who resolved it; empty
+// where it is registered.
+func Unregistered(r operation.Record) string {
+	switch {
+	case r.Registered || r.Version == 0:
+		return ""
+	case r.UnregisteredResolved != nil:
+		return "resolved " + Abandoned(*r.UnregisteredResolved)
+	default:
+		return "an event reported it, and no submitter registered it: no effect of it runs"
+	}
+}
+
 // WhyPending says why an operation is still waited for.
 func WhyPending(r operation.Record, now time.Time) string {
 	var words []string

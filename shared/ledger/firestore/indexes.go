@@ -53,6 +53,12 @@ func Indexes() []Index {
 		// what ended last, and what has ended in two ways [M5]
 		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldSettledAt, Descending: true}}},
 		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldConflictAt, Descending: true}}},
+		// what needs an operator, while it does: late and unregistered operations, failing effects, and
+		// bodies that could not be read [R4, W5, W6]
+		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldLateAt}}},
+		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldUnresolvedAt, Descending: true}}},
+		{ledger.EffectsCollection, []IndexField{{Name: ledger.FieldFailingSince}}},
+		{ledger.QuarantineCollection, []IndexField{{Name: ledger.FieldUnresolvedAt, Descending: true}}},
 		// dead effects without a record, newest first
 		{ledger.EffectsCollection, []IndexField{{Name: "withoutRecord"}, newest}},
 		// the quarantine, newest first [W6]

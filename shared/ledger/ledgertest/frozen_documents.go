@@ -23,6 +23,9 @@ func FrozenDocuments() []Frozen {
 			"ConflictBy":    "lasting: the path of that end, as long as ConflictState is there",
 			"ConflictResolved": "lasting: an operator decided so about these two ends; it counts for no other two, " +
 				"whichever an older revision applies or refuses",
+			"LateAt":               "stamped: it counts only beside a dueAt, which every revision removes where nothing waits",
+			"UnresolvedAt":         "stamped: it counts only while registered is false, which every revision keeps up",
+			"UnregisteredResolved": "lasting: an operator decided so; it counts only while registered is false",
 		}},
 		{Kind: "delivery", Data: ledger.Delivery{
 			Schema: 1, ID: "msg_1", Source: operation.Webhook, Type: "batch.succeeded", Name: "batches/abc-123",
@@ -36,7 +39,9 @@ func FrozenDocuments() []Frozen {
 		{Kind: "effect", Schema: 2, Data: frozenEffect(2, ledger.ItemProgress{
 			Done: 1, Failed: 2, Total: 3, Next: 4, Keys: "0123456789abcdef0123456789abcdef", Length: 5, Returned: 8,
 			ReturnedFence: 9, Tries: 10, Chunks: 11, Recorded: 12,
-		})},
+		}), Added: map[string]string{
+			"FailingSince": "stamped: it counts only beside failing and an open state, which every revision keeps up",
+		}},
 		{Kind: "item", Added: map[string]string{
 			"WaitingSince": "lasting: only a revision that writes the number 2 of its effect writes it then, or the item",
 		}, Data: ledger.Item{
@@ -59,6 +64,9 @@ func FrozenDocuments() []Frozen {
 			Schema: 1, ID: "msg_1", Reason: "malformed", Detail: "no name", Type: "batch.odd",
 			Headers: map[string]string{"webhook-id": "msg_1"}, Body: []byte{0x1f, 0x8b, 8}, Parts: 2, ReceivedAt: at(1),
 			RetriedAt: at(2), Outcome: ledger.Applied, ExpireAt: at(3),
+		}, Added: map[string]string{
+			"UnresolvedAt": "stamped: it counts only beside an outcome that ingested nothing, and without resolved",
+			"Resolved":     "lasting: an operator decided so",
 		}},
 		{Kind: "part", Data: ledger.QuarantinedPart{Body: []byte{1, 0xff}, ExpireAt: at(1)}},
 		{Kind: "marks", Data: frozenMarks(), Added: map[string]string{

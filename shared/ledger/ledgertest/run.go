@@ -27,6 +27,7 @@ var ledgerGroups = []struct {
 	tests []ledgerTest
 }{
 	{"OperationIngest", operationIngest},
+	{"OperationNeeds", operationNeeds},
 	{"OperationResolve", operationResolve},
 	{"OperationIngestRaces", operationIngestRaces},
 	{"OperationRegister", operationRegister},

@@ -31,6 +31,9 @@ func checkRecord(rec operation.Record) error {
 		rec.Abandoned == nil || rec.Abandoned.Why != "" && !rec.Abandoned.At.IsZero(),
 		"it was abandoned without a reason or a time",
 	)
+	must(rec.LateAt.IsZero() == rec.DueAt.IsZero(), "it is late at %v, and due at %v [R4]", rec.LateAt, rec.DueAt)
+	must(rec.UnresolvedAt.IsZero() || rec.Unregistered(), "unresolved at %v, registered %v [W5]", rec.UnresolvedAt,
+		rec.Registered)
 	must((rec.Condition == "") == rec.ConditionSince.IsZero(), "condition %q since %v", rec.Condition, rec.ConditionSince)
 	must(rec.MissingSince.IsZero() || rec.Condition != "", "it is missing without a condition")
 	must(rec.MissingAlertedAt.IsZero() || !rec.MissingSince.IsZero(), "it has alerted as missing, and is not missing")

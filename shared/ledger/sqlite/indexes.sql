@@ -15,6 +15,24 @@ CREATE INDEX IF NOT EXISTS waiting ON documents (
     parent, collection, rtrim(CASE WHEN json_valid(body) THEN body ->> '$.waitingSince' END, 'Z'), position
 ) WHERE collection = 'items' AND rtrim(CASE WHEN json_valid(body) THEN body ->> '$.waitingSince' END, 'Z') IS NOT NULL;
 
+-- What needs an operator, while it does: late and unregistered operations, failing effects, bodies that
+-- could not be read.
+CREATE INDEX IF NOT EXISTS late ON documents (
+    collection, rtrim(CASE WHEN json_valid(body) THEN body ->> '$.lateAt' END, 'Z'), position
+) WHERE collection = 'operations' AND rtrim(CASE WHEN json_valid(body) THEN body ->> '$.lateAt' END, 'Z') IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS unregistered ON documents (
+    collection, rtrim(CASE WHEN json_valid(body) THEN body ->> '$.unresolvedAt' END, 'Z'), position
+) WHERE collection = 'operations' AND rtrim(CASE WHEN json_valid(body) THEN body ->> '$.unresolvedAt' END, 'Z') IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS failing ON documents (
+    collection, rtrim(CASE WHEN json_valid(body) THEN body ->> '$.failingSince' END, 'Z'), position
+) WHERE collection = 'effects' AND rtrim(CASE WHEN json_valid(body) THEN body ->> '$.failingSince' END, 'Z') IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS unresolved ON documents (
+    collection, rtrim(CASE WHEN json_valid(body) THEN body ->> '$.unresolvedAt' END, 'Z'), position
+) WHERE collection = 'quarantine' AND rtrim(CASE WHEN json_valid(body) THEN body ->> '$.unresolvedAt' END, 'Z') IS NOT NULL;
+
 -- The lists of operations, newest first.
 CREATE INDEX IF NOT EXISTS of_state ON documents (
     collection, CASE WHEN json_valid(body) THEN body ->> '$.state' END, listed_at, position

@@ -116,6 +116,14 @@ func (p *plans) checkPasses(ctx context.Context) {
 		_, err := l.WaitingIntents(ctx, first, 10)
 		return err
 	})
+	p.check("failing effects", "failing", func(l *ledger.Ledger) error {
+		_, err := l.FailingEffects(ctx, now, first, 10)
+		return err
+	})
+	p.check("the unresolved quarantine", "unresolved", func(l *ledger.Ledger) error {
+		_, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Unresolved: true, Limit: 10})
+		return err
+	})
 	p.check("a story", "children", func(l *ledger.Ledger) error {
 		_, err := l.Show(ctx, "batches/a")
 		return err
@@ -142,6 +150,14 @@ func (p *plans) checkLists(ctx context.Context) {
 		_, err := l.List(ctx, ledger.Filter{JobKind: "nightly", Limit: 10})
 		return err
 	})
+	for index, f := range map[string]ledger.Filter{
+		"late": {Late: time.Now(), Limit: 10}, "unregistered": {Unregistered: time.Now(), Limit: 10},
+	} {
+		p.check(index, index, func(l *ledger.Ledger) error {
+			_, err := l.List(ctx, f)
+			return err
+		})
+	}
 	for _, since := range []time.Time{{}, time.Now()} {
 		p.check("conflicts", "conflicted", func(l *ledger.Ledger) error {
 			_, err := l.List(ctx, ledger.Filter{Conflict: true, Since: since, Limit: 10})

@@ -53,7 +53,8 @@ func (s *Store) statement(q ledger.Query) (text string, args []any) {
 		where, args = append(where, condition), append(args, values...)
 	}
 	switch q.Collection {
-	case ledger.OperationsCollection, ledger.EffectsCollection: // some indexes are of these, which no parameter shows
+	case ledger.OperationsCollection, ledger.EffectsCollection, ledger.QuarantineCollection:
+		// Some indexes are of these alone, which no parameter shows.
 		and("collection = '" + q.Collection + "'")
 	default:
 		and("collection = ?", q.Collection)
@@ -135,7 +136,8 @@ func orderOf(field string) order {
 		column = "due_at"
 	case ledger.FieldFailedAt:
 		column = "failed_at"
-	case ledger.FieldSettledAt, ledger.FieldConflictAt, ledger.FieldWaiting:
+	case ledger.FieldSettledAt, ledger.FieldConflictAt, ledger.FieldLateAt, ledger.FieldUnresolvedAt,
+		ledger.FieldFailingSince, ledger.FieldWaiting:
 		return order{"rtrim(" + inBody(field) + ", 'Z')", func(t time.Time) any { return timeText(t) }, true}
 	}
 	return order{column, func(t time.Time) any { return t.UnixMicro() }, false}

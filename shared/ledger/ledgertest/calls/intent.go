@@ -84,6 +84,9 @@ var quarantineCalls = []Call{
 	{Name: "MarkRetried", Arrange: (*World).quarantine, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.MarkRetried(w.Ctx, suspect.ID, ledger.Applied)
 	}, Loose: []string{"_revision"}},
+	{Name: "ResolveQuarantined", Arrange: (*World).quarantine, Act: func(w *World) (any, error) {
+		return w.Ledger.ResolveQuarantined(w.Ctx, suspect.ID, ledger.Abandonment{By: "an operator", Why: "it is no event"})
+	}},
 	{Name: "ForgetQuarantined", Arrange: (*World).quarantine, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.ForgetQuarantined(w.Ctx, suspect.ID)
 	}},

@@ -105,6 +105,10 @@ var operationCalls = []Call{
 		}
 		return w.Ledger.ResolveConflict(w.Ctx, seen, ledger.Abandonment{By: "an operator", Why: "the first is true"})
 	}},
+	{Name: "ResolveUnregistered", Arrange: func(w *World) { got[any](w)(ingests(marked)(w)) },
+		Act: func(w *World) (any, error) {
+			return w.Ledger.ResolveUnregistered(w.Ctx, key, ledger.Abandonment{By: "an operator", Why: "it is not ours"})
+		}},
 	{Name: "StoreSettings", Arrange: nothing, Act: func(w *World) (any, error) {
 		_, err := w.Ledger.StoreSettings(w.Ctx, ledger.NewStoredSettings("serve", w.Ledger.Settings().Rules, nil))
 		return nil, err

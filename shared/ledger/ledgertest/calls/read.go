@@ -94,6 +94,10 @@ func readCalls() []Call {
 		}),
 		reading("CountOpenEffects", func(c ctx, l l) (ledger.Total, error) { return l.CountOpenEffects(c) }),
 		reading("CountRunningEffects", func(c ctx, l l) (ledger.Total, error) { return l.CountRunningEffects(c) }),
+		reading("FailingEffects", func(c ctx, l l) (ledger.Page[ledger.Effect], error) {
+			return l.FailingEffects(c, later(), start, 10)
+		}),
+		reading("CountFailingEffects", func(c ctx, l l) (ledger.Total, error) { return l.CountFailingEffects(c, later()) }),
 		reading("CountWaitingIntents", func(c ctx, l l) (ledger.Total, error) { return l.CountWaitingIntents(c) }),
 		reading("CountQuarantined", func(c ctx, l l) (ledger.Total, error) {
 			return l.CountQuarantined(c, ledger.QuarantineFilter{})

@@ -1,0 +1,165 @@
+package overview
+
+import (
+	"context"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+func (o *Overview) readPending(ctx context.Context, l Reader, _ int) error {
+	filter := ledger.Filter{Pending: true, Limit: 1}
+	page, err := l.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	if len(page.Items) > 0 {
+		o.Pending.NextAt = page.Items[0].DueAt
+	}
+	if o.Pending.NextAt.Before(o.At) {
+		o.Pending.DueSince = o.Pending.NextAt
+	}
+	o.Pending.Total, err = l.CountOperations(ctx, filter)
+	return err
+}
+
+// ever is later than any operation is late first.
+const ever = 100 * 365 * 24 * time.Hour
+
+// readLate reads the pending operations that are late first, whether they are late yet or not.
+func (o *Overview) readLate(ctx context.Context, l Reader, most int) error {
+	page, err := l.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: most})
+	if err != nil {
+		return err
+	}
+	for _, r := range page.Items {
+		if o.Pending.Oldest == "" || r.SubmittedAt.Before(o.Pending.SubmittedAt) {
+			o.Pending.Oldest, o.Pending.SubmittedAt = r.Key, r.SubmittedAt
+		}
+		if r.Late(o.At) && !r.MissingAlertedAt.IsZero() {
+			o.Pending.Missing++
+		}
+	}
+	o.Broken, o.Pending.more = append(o.Broken, page.Broken...), page.Next.Path != ""
+	o.Pending.Late, err = l.CountOperations(ctx, ledger.Filter{Late: o.At})
+	return err
+}
+
+func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
+	page, err := l.OpenEffects(ctx, ledger.Cursor{}, most)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	o.partial(page.Next)
+	var failing []ledger.Effect
+	for _, item := range page.Items {
+		e := item.Effect
+		first := o.Effects.ClaimableSince
+		if e.ClaimableAt.Before(o.At) && (first.IsZero() || e.ClaimableAt.Before(first)) {
+			o.Effects.ClaimableSince, o.Effects.First = e.ClaimableAt, e.Operation
+		}
+		if e.State == ledger.EffectPending && e.Failing != nil {
+			failing = append(failing, e)
+		}
+	}
+	o.Effects.Failing, o.Effects.Errors = len(failing), phrase.GroupFailures(failing)
+	if o.Effects.Open, err = l.CountOpenEffects(ctx); err == nil {
+		o.Effects.Running, err = l.CountRunningEffects(ctx)
+	}
+	return err
+}
+
+func (o *Overview) readFailing(ctx context.Context, l Reader, _ int) error {
+	before := o.At.Add(-FailingFor)
+	page, err := l.FailingEffects(ctx, before, ledger.Cursor{}, 1)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	for _, e := range page.Items {
+		o.Effects.Long.Since, o.Effects.Long.Operation, o.Effects.Long.Error = e.Failing.Since, e.Operation, e.LastError
+	}
+	o.Effects.Long.Total, err = l.CountFailingEffects(ctx, before)
+	return err
+}
+
+func (o *Overview) readDead(ctx context.Context, l Reader, most int) error {
+	filter := ledger.Filter{Dead: true, Limit: most}
+	page, err := l.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	effects, broken, err := l.DeadEffects(ctx, page.Items)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(append(o.Broken, page.Broken...), broken...)
+	o.partial(page.Next)
+	o.Dead.Errors = phrase.GroupFailures(effects)
+	o.Dead.Total, err = l.CountOperations(ctx, filter)
+	return err
+}
+
+func (o *Overview) readQuarantine(ctx context.Context, l Reader, _ int) (err error) {
+	if o.Unread.Total, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{}); err == nil {
+		o.Unread.Unresolved, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{Unresolved: true})
+	}
+	return err
+}
+
+func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
+	page, err := l.WaitingIntents(ctx, ledger.Cursor{}, most)
+	if err != nil {
+		return err
+	}
+	o.Broken, o.Intents.more = append(o.Broken, page.Broken...), o.partial(page.Next)
+	for _, item := range page.Items {
+		_, decided := item.Intent.Decision()
+		if item.Intent.State == ledger.IntentAbandoned && !decided {
+			o.Intents.Abandoned++
+		}
+	}
+	o.Intents.Total, err = l.CountWaitingIntents(ctx)
+	return err
+}
+
+func (o *Overview) readConflicts(ctx context.Context, l Reader, _ int) error {
+	filter := ledger.Filter{Conflict: true, Since: o.At.Add(-ConflictsFor), Limit: 1}
+	page, err := l.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	if len(page.Items) > 0 {
+		o.Conflicts.Newest, o.Conflicts.At = page.Items[0].Key, page.Items[0].ConflictAt
+	}
+	o.Conflicts.Total, err = l.CountOperations(ctx, filter)
+	return err
+}
+
+func (o *Overview) readUnregistered(ctx context.Context, l Reader, _ int) error {
+	filter := ledger.Filter{Unregistered: o.At, Limit: 1}
+	page, err := l.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	if len(page.Items) > 0 {
+		o.Unregistered.Newest, o.Unregistered.At = page.Items[0].Key, page.Items[0].CreatedAt
+	}
+	if o.Unregistered.Total, err = l.CountOperations(ctx, filter); err == nil {
+		filter.Unregistered = o.At.Add(-UnregisteredFor)
+		o.Unregistered.Long, err = l.CountOperations(ctx, filter)
+	}
+	return err
+}
+
+// partial notes and reports whether a list goes on behind what was read.
+func (o *Overview) partial(next ledger.Cursor) bool {
+	more := next.Path != ""
+	o.Partial = o.Partial || more
+	return more
+}
