@@ -1,10 +1,8 @@
 package effect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -255,39 +253,4 @@ func unfetched(err error) error {
 // noResult reports whether there is no result to be fetched, now or later.
 func noResult(err error) bool {
 	return errors.Is(err, results.ErrLost) || errors.Is(err, results.ErrNone) || errors.Is(err, results.ErrTooLarge)
-}
-
-// A payload is the effect's, from which that of each item is made.
-type payload map[string]json.RawMessage
-
-func (p *payload) parse(frozen []byte) (ledger.Payload, error) {
-	var completion ledger.Payload
-	if err := errors.Join(json.Unmarshal(frozen, &completion), json.Unmarshal(frozen, p)); err != nil {
-		return completion, fmt.Errorf("reading the payload of the effect: %w", err)
-	}
-	return completion, nil
-}
-
-// of returns the payload of one item: the completion's own members as they were frozen, with the
-// item's key and the item. The bytes depend on the frozen payload and the result alone, so they are
-// the same on every attempt.
-func (p payload) of(item results.Item, idempotencyKey string) ([]byte, error) {
-	about := map[string]any{"key": item.Key}
-	if item.Error != nil {
-		about["error"] = item.Error
-	} else {
-		about["response"] = item.Response
-	}
-	members := map[string]any{}
-	for name, value := range p {
-		members[name] = value
-	}
-	members["idempotencyKey"], members["item"] = idempotencyKey, about
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // the model's text stays as it is
-	if err := encoder.Encode(members); err != nil {
-		return nil, fmt.Errorf("encoding the payload of item %s: %w", item.Key, err)
-	}
-	return bytes.TrimSpace(text.Bytes()), nil
 }

@@ -170,7 +170,8 @@ func (r *itemRun) walk(ctx context.Context, w window, p pass) error {
 // chunkOf reads the next wanted items. It returns those that it read before an error, too.
 func chunkOf(from source, wanted func(results.Item) bool, limit, bytes int) ([]results.Item, error) {
 	var items []results.Item
-	for size := 0; len(items) < limit && size < bytes; {
+	// A large item is the last of its chunk: the Reader gives its room back when it goes on.
+	for size, large := 0, false; len(items) < limit && size < bytes && !large; {
 		item, err := from.Next()
 		if err != nil {
 			return items, err
@@ -178,6 +179,7 @@ func chunkOf(from source, wanted func(results.Item) bool, limit, bytes int) ([]r
 		if wanted(item) {
 			items = append(items, item)
 			size += len(item.Response) + len(item.Error)
+			large = len(item.Response)+len(item.Error) > results.LargeItemBytes
 		}
 	}
 	return items, nil

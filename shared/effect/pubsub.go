@@ -166,6 +166,10 @@ func PubSub(topics *Topics, topic string, timeout time.Duration) Handler {
 		timeout = defaultTimeout
 	}
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
+		if len(task.Payload) > maxMessageBytes { // the client would copy it before it is refused
+			return nil, Permanent(fmt.Errorf("the payload has %d bytes, more than the %d of a message", len(task.Payload),
+				maxMessageBytes))
+		}
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		client, err := topics.connect(ctx)
@@ -203,6 +207,9 @@ func message(task Task) *pubsubpb.PubsubMessage {
 	}
 	return &pubsubpb.PubsubMessage{Data: task.Payload, Attributes: attributes, OrderingKey: attributes["operation"]}
 }
+
+// maxMessageBytes is the largest message that Pub/Sub accepts.
+const maxMessageBytes = 10 << 20
 
 // maxValueBytes is the largest ordering key and attribute value that Pub/Sub accepts.
 const maxValueBytes = 1024

@@ -88,6 +88,9 @@ func Results(collection string) Handler {
 		if task.Item == nil {
 			return nil, Permanent(errors.New("results are written item by item"))
 		}
+		if size := len(task.Item.Response) + len(task.Item.Error); size > maxItemDocument {
+			return nil, Permanent(fmt.Errorf("the item has %d bytes, more than the %d of a document", size, maxItemDocument))
+		}
 		var completion ledger.Payload
 		if err := json.Unmarshal(task.Payload, &completion); err != nil {
 			return nil, Permanent(fmt.Errorf("reading the payload of the effect: %w", err))
@@ -102,6 +105,9 @@ func Results(collection string) Handler {
 		}}, nil
 	})
 }
+
+// maxItemDocument is the most that a document holds in Firestore, in bytes.
+const maxItemDocument = 1 << 20
 
 var collectionName = diag.Pattern(`^[A-Za-z][A-Za-z0-9_-]*$`)
 

@@ -10,23 +10,17 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strconv"
 
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An objectLine is one line of an object: an item as Gemini returned it. It depends on the result
-// alone, so that every attempt writes the same bytes.
-type objectLine struct {
-	Key      string          `json:"key,omitempty"`
-	Index    int64           `json:"index"`
-	Response json.RawMessage `json:"response,omitempty"`
-	Error    json.RawMessage `json:"error,omitempty"`
-}
-
 // resultLines is a batch's result as JSON Lines, made as it is read. It holds one item. A download
-// that breaks off after it brought something is resumed at the next item.
+// that breaks off after it brought something is resumed at the next item. A line is an item as Gemini
+// returned it, {"key","index","response"}, or with "error". It depends on the result alone, so that
+// every attempt writes the same bytes.
 type resultLines struct {
 	client     *results.Client
 	completion ledger.Payload
@@ -123,14 +117,22 @@ func (l *resultLines) advance(ctx context.Context) error {
 	if item.Error != nil {
 		l.failed++
 	}
-	l.line.Reset()
-	encoder := json.NewEncoder(&l.line) // which puts an item on one line, however it came
-	encoder.SetEscapeHTML(false)        // the model's text stays as it is
-	line := objectLine{Key: item.Key, Index: item.Index, Response: item.Response, Error: item.Error}
-	if err := encoder.Encode(line); err != nil {
+	l.line = bytes.Buffer{} // the last one may have been large
+	l.line.Grow(len(item.Response) + len(item.Error) + maxPayloadRest)
+	var line []member
+	if item.Key != "" {
+		line = []member{{"key", item.Key}}
+	}
+	line = append(line, member{"index", json.RawMessage(strconv.FormatInt(item.Index, 10))})
+	for _, m := range []member{{"response", item.Response}, {"error", item.Error}} {
+		if value, _ := m.value.(json.RawMessage); len(value) > 0 {
+			line = append(line, m)
+		}
+	}
+	if err := splice(&l.line, line); err != nil {
 		return fmt.Errorf("encoding item %s: %w", item.Key, err)
 	}
-	return nil
+	return l.line.WriteByte('\n')
 }
 
 // missing returns how many items the batch has beyond those that were read, as far as its end told.

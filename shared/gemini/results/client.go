@@ -16,7 +16,13 @@ type Options = api.Options
 
 // A Client fetches results. It is safe for concurrent use, never repeats a failed request, and
 // changes nothing at Gemini.
-type Client struct{ api *api.Client }
+//
+// It is for a whole process: of items over LargeItemBytes all its readers together hold a sixth of
+// GOMEMLIMIT at a time, and others wait.
+type Client struct {
+	api  *api.Client
+	room *room
+}
 
 // New returns a client. It sends nothing. Errors: as [api.New]; they hold neither the key nor the
 // address.
@@ -25,7 +31,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for results: %w", err)
 	}
-	return &Client{api: base}, nil
+	return &Client{api: base, room: newRoom(memoryLimit())}, nil
 }
 
 // String never shows the key.

@@ -32,12 +32,14 @@ func (c *Client) Open(ctx context.Context, key operation.Key, result operation.R
 	if err != nil {
 		return nil, err
 	}
-	items := newInline(body)
+	g := &guest{body: body, ctx: ctx, room: c.room}
+	items := newInline(g)
+	g.source = items
 	file, found, err := items.find()
 	if err == nil && found {
-		return newReader(items, body), nil
+		return newReader(g, g), nil
 	}
-	_ = body.Close() // no more of it is needed
+	_ = g.Close() // no more of it is needed
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", key, err)
@@ -70,7 +72,9 @@ func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (
 	if err != nil {
 		return nil, err
 	}
-	return newReader(newLines(body), body), nil
+	g := &guest{body: body, ctx: ctx, room: c.room}
+	g.source = newLines(g)
+	return newReader(g, g), nil
 }
 
 // denied returns why the key cannot read the batch; nil if it can, or if the batch is gone as well.

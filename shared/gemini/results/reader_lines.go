@@ -44,7 +44,9 @@ func (l *lines) next() ([]byte, error) {
 
 // readLine reads a line, and reports whether it fits. The error is io.EOF for the last line.
 func (l *lines) readLine() (whole bool, err error) {
-	l.line, whole = l.line[:0], true
+	if l.line, whole = l.line[:0], true; cap(l.line) > LargeItemBytes {
+		l.line = nil // else it would be kept for small ones
+	}
 	for {
 		part, err := l.reader.ReadSlice('\n')
 		if whole = whole && len(l.line)+len(part) <= MaxItemBytes; whole {
