@@ -2,13 +2,17 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // peak returns how many bytes of memory a process has had resident at most: by /proc, since what the
@@ -67,5 +71,62 @@ func TestCloudBodiesMemory(t *testing.T) {
 	}
 	if peak := p.peak(t); peak > memoryLimit/2 {
 		t.Errorf("it had %d MiB", peak>>20)
+	}
+}
+
+// TestCloudItemsMemory: ten results whose items have 30 MiB are performed at once in a function with
+// 512 MiB. It stays under 400 MB, because the later items wait for room, and every item is done [S4].
+func TestCloudItemsMemory(t *testing.T) {
+	t.Parallel()
+	const effects, size = 10, 30 << 20
+	c := newCloud(t)
+	filler := strings.Repeat("y", 1<<20)
+	gemini := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, ":download") {
+			_, _ = io.WriteString(w, `{"response":{"responsesFile":"files/batch-a"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"key":"review-0","response":{"text":"`)
+		for range size >> 20 {
+			_, _ = io.WriteString(w, filler)
+		}
+		_, _ = io.WriteString(w, "\"}}\n")
+	}))
+	t.Cleanup(gemini.Close)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
+	t.Cleanup(receiver.Close)
+	var rules []string
+	for i := range effects {
+		rules = append(rules, fmt.Sprintf("{name: publish%d, on: [SUCCEEDED], do: http, each: item, url: %q, timeout: 5m}",
+			i, receiver.URL))
+	}
+	text := "[" + strings.Join(rules, ",") + "]"
+	l := c.planned(t, text, "batches/a")
+	p := serveFunction(t, "Effects", append(c.variables(), "OPLEDGER_EFFECTS="+text, "GOMEMLIMIT=358MiB",
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL="+gemini.URL)...)
+	var group sync.WaitGroup
+	for i := range effects {
+		group.Go(func() {
+			status, answer, _, err := send(http.MethodPost, p.url()+"/"+c.topic(topicID),
+				[]byte(push("batches/a", fmt.Sprint("publish", i))), http.Header{"Content-Type": {"application/json"}})
+			if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"outcome":"finished"`) {
+				t.Errorf("answered %d %s, %v", status, answer, err)
+			}
+		})
+	}
+	group.Wait()
+	if peak := p.peak(t); peak > 400_000_000 {
+		t.Errorf("it had %d MB", peak/1_000_000)
+	}
+	story, err := l.Show(t.Context(), "batches/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range story.Effects {
+		if e.State != ledger.EffectDone || e.Attempts != 1 {
+			t.Errorf("%s: %s after %d attempts", e.Name, e.State, e.Attempts)
+		}
 	}
 }
