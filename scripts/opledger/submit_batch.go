@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
@@ -16,26 +18,30 @@ func newSubmitBatch(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "batch --model MODEL (--file files/ID | --requests FILE)",
 		Short: "Start a batch",
-		Long: "Starts a batch from a file that was uploaded to Gemini (--file), or from a file on this machine of\n" +
-			"less than 20 MB (--requests). It has one JSON object per line:\n" +
+		Long: "Starts a batch from a file that was uploaded to Gemini (--file), or from a file on this machine\n" +
+			"(--requests), which it uploads. It has one JSON object per line, each with a key of its own:\n" +
 			"{\"key\":\"review-17\",\"request\":{\"contents\":[…]}}.",
 		Example: "  opledger submit batch --model gemini-3.5-flash --file files/reviews --job-kind batch-review-classify\n" +
 			"  opledger submit batch --model gemini-3.5-flash --requests reviews.jsonl --correlation-id nightly-2026-11-21",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			source := &genai.BatchJobSource{FileName: file}
 			if (file == "") == (requests == "") {
 				return usageError{errors.New("pass either --file, with a file at Gemini, or --requests, with one on this machine")}
 			}
-			if requests != "" {
-				var err error
-				if source.InlinedRequests, err = readRequests(requests); err != nil {
-					return usageError{prefixed("--requests", err)}
-				}
-			}
 			return flags.submit(cmd, outside, func(ctx context.Context, s *submit.Submitter) (submit.Submitted, error) {
-				return s.Batch(ctx, flags.job, model, source,
-					&genai.CreateBatchJobConfig{DisplayName: displayName, WebhookConfig: flags.webhook()})
+				batch := &genai.CreateBatchJobConfig{DisplayName: displayName, WebhookConfig: flags.webhook()}
+				if file != "" {
+					return s.Batch(ctx, flags.job, model, &genai.BatchJobSource{FileName: file}, batch)
+				}
+				lines, err := os.Open(requests)
+				if err != nil {
+					return submit.Submitted{}, fmt.Errorf("--requests: %w: %w", submit.ErrJob, err)
+				}
+				submitted, err := s.Requests(ctx, flags.job, model, lines, batch)
+				if errors.Is(err, submit.ErrJob) {
+					err = prefixed("--requests", err)
+				}
+				return submitted, errors.Join(err, lines.Close())
 			})
 		},
 	}

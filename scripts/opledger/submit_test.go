@@ -119,12 +119,13 @@ func TestSubmitUnregistered(t *testing.T) {
 	s.complaint(t)
 }
 
-// TestSubmitRequests: the lines of a file are sent inline, as the SDK sends them, with every field.
+// TestSubmitRequests: the lines of a file are uploaded as they are, and the batch is of that file; a line
+// without a key is refused before anything is sent.
 func TestSubmitRequests(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	sim, variables := fakeGemini(t, f)
-	args := []string{"submit", "batch", "--model", "gemini-3.5-flash", "--requests"}
+	args := []string{"submit", "batch", "--model", "gemini-3.5-flash", "--correlation-id", "c-1", "--requests"}
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "requests.jsonl")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -132,36 +133,21 @@ func TestSubmitRequests(t *testing.T) {
 		}
 		return path
 	}
-	path := write(`{"key":"review-1","request":{"contents":[{"role":"user","parts":[{"text":"Good?"}]}],` +
-		`"systemInstruction":{"parts":[{"text":"be brief"}]},` +
-		`"generationConfig":{"temperature":0.5,"responseMimeType":"application/json"}}}
-
-{"key":"review-2","request":{"contents":[{"parts":[{"text":"Bad?"}]}]}}
-`)
-	cli(t, variables, with(args, path)...).want(t, exitDone)
-	if len(sim.Batches()) != 1 {
-		t.Fatal("no batch")
-	}
-	requests, err := readRequests(path)
-	if err != nil || len(requests) != 2 || requests[0].Metadata["key"] != "review-1" ||
-		*requests[0].Config.Temperature != 0.5 ||
-		requests[0].Config.SystemInstruction.Parts[0].Text != "be brief" || requests[1].Contents[0].Parts[0].Text != "Bad?" {
-		t.Errorf("%+v, %v", requests, err)
-	}
 	for text, says := range map[string]string{
-		"": "has no requests", "\n\n": "has no requests", "nonsense": "line 1",
-		`{"key":"a","request":{"contents":[]}}`:                                       "no contents",
-		`{"key":"a","request":{"contents":[{}],"system_instruction":{}}}`:             "system_instruction",
-		`{"key":"a","request":{"contents":[{}],"generationConfig":{"temprature":1}}}`: "temprature",
-		`{"key":"a","request":{"contents":[{}]}} {}`:                                  "something follows",
-		`{"contents":[{}]}`: "contents",
+		"": "has no requests", "nonsense": "line 1", `{"request":{"contents":[{}]}}`: "it has no key",
 		`{"key":"a","request":{"contents":[{}]}}` + "\n" + `{"key":"a","request":{"contents":[{}]}}`: "line 2",
-		strings.Repeat(" ", maxInline): "upload it",
 	} {
 		cli(t, variables, with(args, write(text))...).want(t, exitUsage, "--requests: ", says).complaint(t)
 	}
-	if n := sim.Stats().Creates; n != 1 {
-		t.Errorf("%d were submitted", n)
+	cli(t, variables, with(args, filepath.Join(t.TempDir(), "none"))...).want(t, exitUsage, "--requests: ", "no such file")
+	if n := sim.Stats().APIRequests; n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+	path := write(`{"key":"review-1","request":{"contents":[{"parts":[{"text":"Good?"}]}]}}` + "\n")
+	cli(t, variables, with(args, path)...).want(t, exitDone)
+	cli(t, variables, with(args, path)...).want(t, exitDone).says(t, "was submitted before")
+	if n := len(sim.Batches()); n != 1 {
+		t.Errorf("%d batches", n)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 // or the API key may not be sent to Gemini's address.
 var ErrJob = errors.New("this cannot be submitted")
 
-// Batch submits a batch. config may be nil. The correlation id is added to its display name, by
+// Batch submits a batch of a file at Gemini, or of one request; Requests is for more. config may be
+// nil. The correlation id is added to its display name, by
 // which the batch is found in Gemini's list, and to its user metadata. Errors: ErrJob, before an
 // intent is recorded; otherwise as Submit.
 func (s *Submitter) Batch(
@@ -50,6 +51,9 @@ func checkBatch(model string, source *genai.BatchJobSource) error {
 		return fmt.Errorf("%w: it has no model", ErrJob)
 	case source == nil || (source.FileName == "") == (len(source.InlinedRequests) == 0):
 		return fmt.Errorf("%w: a batch needs either a file or requests", ErrJob)
+	case len(source.InlinedRequests) > 1:
+		return fmt.Errorf("%w: the results of %d requests inside a batch come back without keys, and not always in "+
+			"order; submit them as a file, with Requests", ErrJob, len(source.InlinedRequests))
 	default:
 		return nil
 	}

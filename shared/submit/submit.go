@@ -18,6 +18,7 @@ import (
 // A Registrar stores intents and registrations. *ledger.Ledger is one.
 type Registrar interface {
 	Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error)
+	Intent(ctx context.Context, correlationID string) (ledger.Intent, error)
 	Withdraw(ctx context.Context, correlationID, attempt string) (bool, error)
 	Register(ctx context.Context, r ledger.Registration) (ledger.Registered, error)
 }

@@ -103,7 +103,7 @@ func (w *world) pass() {
 // A registrar is the ledger, with failures.
 type registrar struct {
 	*ledger.Ledger
-	intend, withdraw, register error
+	intend, intent, withdraw, register error
 	// dies is the point at which the run is killed.
 	dies string
 }
@@ -125,6 +125,13 @@ func (r *registrar) Intend(ctx context.Context, i ledger.Intention) (ledger.Inte
 	intent, err := r.Ledger.Intend(ctx, i)
 	r.at("before the intent's answer")
 	return intent, err
+}
+
+func (r *registrar) Intent(ctx context.Context, id string) (ledger.Intent, error) {
+	if r.intent != nil {
+		return ledger.Intent{}, r.intent
+	}
+	return r.Ledger.Intent(ctx, id)
 }
 
 func (r *registrar) Withdraw(ctx context.Context, id, attempt string) (bool, error) {

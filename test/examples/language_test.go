@@ -19,7 +19,9 @@ func (l language) test(t *testing.T) {
 		t.Parallel()
 		receiver, url := l.receiver.start(t, filepath.Join(t.TempDir(), "inbox"))
 		env := []string{"OPLEDGER_EFFECT_SECRET=" + secret}
-		l.submitter.submitsOnce(t, newWorld(t, env, "--forward-to", url))
+		w := newWorld(t, env, "--forward-to", url)
+		l.submitter.submitsOnce(t, w)
+		l.submitter.uploads(t, w)
 		for _, collection := range []string{"batches", "operations", "interactions"} {
 			receiver.await("accepted gemini:" + collection + "/")
 		}

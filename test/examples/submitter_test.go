@@ -1,8 +1,11 @@
 package examples
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +72,35 @@ func (s submitter) neverRepeats(t *testing.T) {
 		s.fails(t, refusing, kind, 1, s.refused)
 		s.fails(t, away, kind, 1, s.unanswered)
 		s.fails(t, away, kind, 0, "an earlier run may have submitted it")
+	}
+}
+
+// uploads: requests on this machine are uploaded in pieces and submitted as a file; one without a key
+// is refused before anything is sent.
+func (s submitter) uploads(t *testing.T, w *world) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "requests.jsonl")
+	line := `{"key":"review-%d","request":{"contents":[{"parts":[{"text":"` + strings.Repeat("x", 5<<20) + `"}]}]}}` + "\n"
+	submit := func(text string) (string, bool) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := append(slices.Clone(s.command[1:]), "batch", path, "of-requests")
+		return run(t, s.dir, w.env, s.command[0], args...)
+	}
+	out, ok := submit(`{"request":{"contents":[{}]}}`)
+	if bodies := w.creations(); ok || !strings.Contains(out, "key") || len(bodies) != 0 {
+		t.Errorf("requests without keys ended with success %v, %d requests, and said %s", ok, len(bodies), out)
+	}
+	out, ok = submit(fmt.Sprintf(line, 1) + fmt.Sprintf(line, 2))
+	bodies := w.creations()
+	if len(bodies) == 0 {
+		t.Fatal(out)
+	}
+	last := bodies[len(bodies)-1]
+	if !ok || !strings.Contains(last, `"files/`) || strings.Contains(last, "review-1") ||
+		strings.Count(strings.Join(bodies, ""), `"key":"review-`) != 2 {
+		t.Errorf("requests ended with success %v, said %s, and the batch was created with %.300s", ok, out, last)
 	}
 }
 

@@ -24,6 +24,12 @@ def client() -> genai.Client:
     return genai.Client(api_key=os.environ["GEMINI_API_KEY"], http_options=options)
 
 
+def upload(path: str) -> str:
+    """Uploads a file of requests, and returns its name, such as files/abc."""
+    config = types.UploadFileConfig(mime_type="application/jsonl")
+    return client().files.upload(file=path, config=config).name or ""
+
+
 def batch(file: str, mark: Mark) -> str:
     """file was uploaded to Gemini, such as files/reviews."""
     created = client().batches.create(

@@ -11,6 +11,8 @@ from opledger_client import Mark, opener
 
 GEMINI = os.environ.get("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com")
 
+PIECE = 8 << 20  # bytes of an upload in one request; a multiple of 256 KiB
+
 
 def post(path: str, body: dict[str, Any]) -> Any:
     """Sends one request, and never repeats it: Gemini runs, and charges for, each that it gets."""
@@ -21,6 +23,36 @@ def post(path: str, body: dict[str, Any]) -> Any:
     )
     with opener(GEMINI).open(request, timeout=60) as response:  # a redirect would get the key
         return json.load(response)
+
+
+def upload(path: str) -> str:
+    """Uploads a file of requests, in pieces, and returns its name, such as files/abc."""
+    size = os.path.getsize(path)
+    start = urllib.request.Request(f"{GEMINI.rstrip('/')}/upload/v1beta/files", b"{}", {
+        "Content-Type": "application/json",
+        "x-goog-api-key": os.environ["GEMINI_API_KEY"],
+        "X-Goog-Upload-Protocol": "resumable",
+        "X-Goog-Upload-Command": "start",
+        "X-Goog-Upload-Header-Content-Length": str(size),
+        "X-Goog-Upload-Header-Content-Type": "application/jsonl",
+    })
+    with opener(GEMINI).open(start, timeout=60) as response:
+        session = response.headers["X-Goog-Upload-URL"]
+    with open(path, "rb") as file:
+        offset = 0
+        while True:
+            part = file.read(PIECE)
+            last = offset + len(part) >= size
+            request = urllib.request.Request(session, part, {
+                "Content-Type": "application/octet-stream",
+                "X-Goog-Upload-Offset": str(offset),
+                "X-Goog-Upload-Command": "upload, finalize" if last else "upload",
+            })
+            with opener(session).open(request, timeout=600) as response:
+                answer = json.load(response)
+            if last:
+                return str(answer["file"]["name"])
+            offset += len(part)
 
 
 def batch(file: str, mark: Mark) -> str:

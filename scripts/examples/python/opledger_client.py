@@ -13,6 +13,7 @@ Copy this file. It needs Python 3.10 and the standard library, nothing else.
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import ipaddress
 import json
@@ -332,6 +333,35 @@ class Opledger:
             raise _refusal(what, error) from None
         except (OSError, HTTPException, ValueError) as error:
             raise OpledgerError(f"{what} was not answered: {error}") from error
+
+
+def check_requests(path: str) -> int:
+    """Checks a file of requests, one {"key":…,"request":{…}} a line, and returns how many it has.
+
+    Upload it, and submit the batch with the file. Requests inside a batch have results without
+    their keys, and not always in order. Raises ValueError where a key is missing or not the only
+    one.
+    """
+    lines: dict[bytes, int] = {}  # of each key, whose digest takes less memory
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                request = json.loads(line)
+                key, body = request["key"], request["request"]
+            except (ValueError, TypeError, KeyError) as error:
+                raise ValueError(f'{where} is not {{"key":…,"request":{{…}}}}: {error!r}') from None
+            if not isinstance(key, str) or not key or not isinstance(body, dict) or not body:
+                raise ValueError(f"{where} has no key, or no request")
+            digest = hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16]
+            if first := lines.get(digest):
+                raise ValueError(f"{where}: its key {key!r} is that of line {first}")
+            lines[digest] = number
+    if not lines:
+        raise ValueError(f"{path} has no requests")
+    return len(lines)
 
 
 class Headers(Protocol):

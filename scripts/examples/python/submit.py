@@ -1,6 +1,7 @@
 """Submits a job to Gemini, once for its id however often it is started.
 
     python submit.py batch files/reviews reviews-2026-11-22
+    python submit.py batch reviews.jsonl reviews-2026-11-22
     python submit.py video 'a cat on a train' cat-17
     python submit.py interaction 'Summarise the reviews of November' summary-2026-11
 
@@ -16,7 +17,9 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-from opledger_client import Collection, Mark, NotSettledError, Opledger, OpledgerError, SubmitError
+from opledger_client import (
+    Collection, Mark, NotSettledError, Opledger, OpledgerError, SubmitError, check_requests,
+)
 
 COLLECTIONS: dict[str, Collection] = {
     "batch": "batches", "video": "operations", "interaction": "interactions",
@@ -24,10 +27,17 @@ COLLECTIONS: dict[str, Collection] = {
 
 
 def run(
-    create: Mapping[str, Callable[[str, Mark], str]], kind: str, what: str, correlation_id: str
+    create: Mapping[str, Callable[[str, Mark], str]],
+    upload: Callable[[str], str],
+    kind: str,
+    what: str,
+    correlation_id: str,
 ) -> None:
     url = os.environ.get("OPLEDGER_URL", "http://127.0.0.1:8080")
     opledger = Opledger(url)
+    if kind == "batch" and not what.startswith("files/"):  # before the intent: it may take long
+        print(check_requests(what), "requests are uploaded", flush=True)
+        what = upload(what)
     submitted = opledger.submit_once(
         correlation_id,
         lambda mark: create[kind](what, mark),
@@ -49,15 +59,15 @@ def main(arguments: list[str]) -> None:
     if "GEMINI_API_KEY" not in os.environ:  # before the intent is recorded
         sys.exit("GEMINI_API_KEY is not set; opledger serve --simulate prints one")
     if stdlib:
-        from gemini_stdlib import CREATE
+        from gemini_stdlib import CREATE, upload
     else:
         try:
-            from gemini_sdk import CREATE
+            from gemini_sdk import CREATE, upload
         except ModuleNotFoundError as missing:
             sys.exit(f"{missing}: pip install -r requirements.txt, or give --stdlib first")
     try:
-        run(CREATE, *arguments)
-    except (ValueError, OpledgerError, SubmitError, NotSettledError) as error:
+        run(CREATE, upload, *arguments)
+    except (OSError, ValueError, OpledgerError, SubmitError, NotSettledError) as error:
         sys.exit(str(error))
 
 

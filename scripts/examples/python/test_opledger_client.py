@@ -22,7 +22,7 @@ import gemini_stdlib
 import opledger_client
 from opledger_client import (
     CompletionError, Mark, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError,
-    Submitted, Verifier, opener,
+    Submitted, Verifier, check_requests, opener,
 )
 
 UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
@@ -413,6 +413,28 @@ class WaitTest(ClientTest):
             self.client.wait("batches/abc", timeout=3)
         self.assertEqual(raised.exception.operation.state, "")
         self.assertEqual(self.pauses, [0.5, 1])
+
+
+class RequestsTest(unittest.TestCase):
+    def check(self, text: str) -> int:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(text)
+            file.flush()
+            return check_requests(file.name)
+
+    def test_each_has_a_key_of_its_own(self) -> None:
+        one = '{"key":"a","request":{"contents":[{}]}}'
+        self.assertEqual(self.check(f'{one}\n\n{one.replace("a", "b", 1)}\n'), 2)
+        for text, says in (
+            ("", "no requests"), ("\n", "no requests"), ("no json", "line 1 is not"),
+            ("[]", "line 1 is not"), ('{"request":{"contents":[{}]}}', "line 1 is not.*key"),
+            ('{"key":"","request":{"contents":[{}]}}', "line 1 has no key"),
+            ('{"key":7,"request":{"contents":[{}]}}', "line 1 has no key"),
+            ('{"key":"a","request":{}}', "line 1 has no key, or no request"),
+            (f"{one}\n{one}", "line 2: its key 'a' is that of line 1"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, says):
+                self.check(text)
 
 
 class MarkTest(unittest.TestCase):

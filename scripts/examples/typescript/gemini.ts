@@ -11,6 +11,12 @@ const gemini = new GoogleGenAI({
   httpOptions: { timeout: 60_000 },
 });
 
+/** Uploads a file of requests, and returns its name, such as files/abc. */
+export async function upload(path: string): Promise<string> {
+  const file = await gemini.files.upload({ file: path, config: { mimeType: "application/jsonl" } });
+  return file.name ?? "";
+}
+
 /** @param file uploaded to Gemini before, such as files/reviews */
 export async function batch(file: string, mark: Mark): Promise<string> {
   const created = await gemini.batches.create({

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import {
-  CompletionError, Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError,
+  checkRequests, CompletionError, Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError,
   Verifier, type Environment,
 } from "./opledger.js";
 
@@ -365,6 +365,30 @@ describe("a wait whose requests fail", () => {
     assert.match(error.message, /batches\/abc is still unknown/);
     assert.equal(error.operation.state, "");
     assert.deepEqual(pauses, [500, 1_000]);
+  });
+});
+
+describe("a file of requests", () => {
+  it("has a key of its own in each line", async () => {
+    const path = join(tmpdir(), `opledger-requests-${process.pid}`);
+    const one = '{"key":"a","request":{"contents":[{}]}}';
+    try {
+      writeFileSync(path, `${one}\n\n${one.replace("a", "b")}\n`);
+      assert.equal(await checkRequests(path), 2);
+      for (const [text, says] of [
+        ["", /no requests/],
+        ["no json", /line 1 is not JSON/],
+        ["null", /line 1 has no key/],
+        ['{"request":{"contents":[{}]}}', /line 1 has no key/],
+        ['{"key":"a"}', /no request/],
+        [`${one}\n${one}`, /line 2: its key "a" is that of line 1/],
+      ] as const) {
+        writeFileSync(path, text);
+        assert.match((await failure(checkRequests(path), RangeError)).message, says);
+      }
+    } finally {
+      rmSync(path, { force: true });
+    }
   });
 });
 

@@ -13,7 +13,8 @@
  */
 
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { createReadStream, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Of batches, videos and interactions. */
@@ -375,6 +376,41 @@ export class Opledger {
       throw unanswered(what, error);
     }
   }
+}
+
+/**
+ * Checks a file of requests, one {"key":…,"request":{…}} a line, and returns how many it has.
+ *
+ * Upload it, and submit the batch with the file. Requests inside a batch have results without their
+ * keys, and not always in order.
+ *
+ * @throws RangeError where a key is missing or not the only one
+ */
+export async function checkRequests(path: string): Promise<number> {
+  const lines = new Map<string, number>(); // of each key
+  let number = 0;
+  const text = createInterface({ input: createReadStream(path), crlfDelay: Infinity });
+  for await (const line of text) {
+    number++;
+    if (!line.trim()) continue;
+    const where = `${path}, line ${number}`;
+    let request: { key?: unknown; request?: unknown } | null;
+    try {
+      request = JSON.parse(line) as typeof request;
+    } catch (cause) {
+      throw new RangeError(`${where} is not JSON: ${said(cause)}`, { cause });
+    }
+    const key = request?.key;
+    const body = request?.request;
+    if (typeof key !== "string" || !key || typeof body !== "object" || !body) {
+      throw new RangeError(`${where} has no key, or no request: {"key":…,"request":{…}}`);
+    }
+    const first = lines.get(key);
+    if (first) throw new RangeError(`${where}: its key ${JSON.stringify(key)} is that of line ${first}`);
+    lines.set(key, number);
+  }
+  if (lines.size === 0) throw new RangeError(`${path} has no requests`);
+  return lines.size;
 }
 
 /** The headers of a request, as Node, fetch or any framework has them. */

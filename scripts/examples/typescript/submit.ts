@@ -1,6 +1,7 @@
 // Submits a job to Gemini, once for its id however often it is started.
 //
 //     npm run submit batch files/reviews reviews-2026-11-22
+//     npm run submit batch reviews.jsonl reviews-2026-11-22
 //     npm run submit video 'a cat on a train' cat-17
 //     npm run submit interaction 'Summarise the reviews of November' summary-2026-11
 //
@@ -8,8 +9,8 @@
 // one waits until opledger knows whether that submitted, for PATIENCE seconds at most, 900 if it is
 // not set.
 
-import { batch, interaction, video } from "./gemini.js";
-import { Opledger } from "./opledger.js";
+import { batch, interaction, upload, video } from "./gemini.js";
+import { checkRequests, Opledger } from "./opledger.js";
 
 const kinds = {
   batch: { create: batch, collection: "batches" },
@@ -30,9 +31,14 @@ async function main([kind, what, correlationId]: string[]): Promise<void> {
   }
   const { create, collection } = kinds[kind];
   const opledger = new Opledger(process.env.OPLEDGER_URL ?? "http://127.0.0.1:8080");
+  let input = what;
+  if (kind === "batch" && !what.startsWith("files/")) { // before the intent: it may take long
+    console.log(await checkRequests(what), "requests are uploaded");
+    input = await upload(what);
+  }
   const { operation, known } = await opledger.submitOnce(
     correlationId,
-    (mark) => create(what, mark),
+    (mark) => create(input, mark),
     {
       collection,
       jobKind: `example-${kind}`,

@@ -39,7 +39,8 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.count(func(st *Stats) { st.APIRequests++ })
-	if r.Header.Get("X-Goog-Api-Key") == "" {
+	session := strings.HasPrefix(r.URL.Path, uploadPath+"/") // its URL is the secret
+	if r.Header.Get("X-Goog-Api-Key") == "" && !session {
 		writeError(
 			w,
 			http.StatusForbidden,

@@ -47,6 +47,32 @@ func TestUpload(t *testing.T) {
 	}
 }
 
+// TestUploadWithoutKey: the key starts an upload; the URL of its session is secret enough for the rest.
+func TestUploadWithoutKey(t *testing.T) {
+	t.Parallel()
+	sim := geminisim.New(geminisim.Config{})
+	defer sim.Close()
+	send := func(path, command, key string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", path, strings.NewReader("{}"))
+		for name, value := range map[string]string{
+			"X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": command, "X-Goog-Upload-Offset": "0",
+			"X-Goog-Api-Key": key, "Content-Type": "application/json",
+		} {
+			r.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		sim.Handler().ServeHTTP(w, r)
+		return w
+	}
+	if got := send("/upload/v1beta/files", "start", "").Code; got != 403 {
+		t.Errorf("without a key it starts with %d", got)
+	}
+	session := send("/upload/v1beta/files", "start", "key").Header().Get("X-Goog-Upload-URL")
+	if got := send(session, "upload, finalize", ""); got.Code != 200 || !strings.Contains(got.Body.String(), `"files/`) {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
 // TestUploadInChunks: a file comes in several requests, and is one.
 func TestUploadInChunks(t *testing.T) {
 	t.Parallel()

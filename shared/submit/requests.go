@@ -1,0 +1,176 @@
+package submit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"google.golang.org/genai"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+const (
+	// maxRequests bounds a file of requests, in bytes: Gemini takes no larger one.
+	maxRequests = 2 << 30
+	// maxRequest bounds one line of it, in bytes.
+	maxRequest = 64 << 20
+	// jsonLines is the media type of a file of requests.
+	jsonLines = "application/jsonl"
+)
+
+// Requests submits a batch of requests, one JSON object a line: {"key":…,"request":{…}}. It uploads
+// them as a file, however few they are: the results of requests inside a batch come back without
+// their keys, and not always in order. Each key must be there, and once. config may be nil.
+//
+// The file is uploaded before the intent is recorded, and not where the batch is known to be
+// submitted. Gemini deletes it after 48 hours. Errors: ErrJob where a line is no such object, before
+// anything is sent; where the upload failed, none of this package's, and nothing was submitted; else
+// as Batch.
+func (s *Submitter) Requests(
+	ctx context.Context, job Job, model string, lines io.ReadSeeker, config *genai.CreateBatchJobConfig,
+) (Submitted, error) {
+	size, err := checkRequests(lines)
+	if err != nil {
+		return Submitted{}, err
+	}
+	if config == nil {
+		config = &genai.CreateBatchJobConfig{}
+	}
+	source := &genai.BatchJobSource{FileName: "files/requests"}
+	if err := errors.Join(checkBatch(model, source), s.checkAddress(config.HTTPOptions)); err != nil {
+		return Submitted{}, err
+	}
+	if job.CorrelationID != "" {
+		switch intent, err := s.options.Ledger.Intent(ctx, job.CorrelationID); {
+		case errors.Is(err, ledger.ErrNoIntent):
+		case err != nil:
+			return Submitted{}, err
+		case intent.State == ledger.IntentBound:
+			return s.Batch(ctx, job, model, source, config) // which submits nothing
+		}
+	}
+	if source.FileName, err = s.upload(ctx, lines, size, config.HTTPOptions); err != nil {
+		return Submitted{CorrelationID: job.CorrelationID}, fmt.Errorf("uploading %d bytes of requests: %w", size, err)
+	}
+	return s.Batch(ctx, job, model, source, config)
+}
+
+// checkRequests returns the size of what lines has, from its beginning. The error wraps ErrJob.
+func checkRequests(lines io.ReadSeeker) (int64, error) {
+	if _, err := lines.Seek(0, io.SeekStart); err != nil {
+		return 0, fmt.Errorf("%w: its requests cannot be read: %w", ErrJob, err)
+	}
+	seen := map[[16]byte]int{} // the line of each key, whose digest takes less memory
+	reader := bufio.NewReaderSize(io.LimitReader(lines, maxRequests+1), 1<<20)
+	var size int64
+	for n := 1; ; n++ {
+		line, err := readLine(reader)
+		size += int64(len(line))
+		if err == nil || errors.Is(err, io.EOF) {
+			if problem := checkRequest(bytes.TrimSpace(line), n, seen); problem != nil {
+				return 0, fmt.Errorf("%w: line %d: %w", ErrJob, n, problem)
+			}
+		}
+		switch {
+		case size > maxRequests:
+			return 0, fmt.Errorf("%w: its requests have more than %d bytes, which Gemini takes in one file; "+
+				"submit several batches", ErrJob, maxRequests)
+		case err == nil:
+		case !errors.Is(err, io.EOF):
+			return 0, fmt.Errorf("%w: line %d: %w", ErrJob, n, err)
+		case len(seen) == 0:
+			return 0, fmt.Errorf("%w: it has no requests", ErrJob)
+		default:
+			return size, nil
+		}
+	}
+}
+
+// readLine reads a line of at most maxRequest bytes, with its end.
+func readLine(reader *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := reader.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxRequest:
+			return nil, fmt.Errorf("it has more than %d bytes", maxRequest)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+// checkRequest checks a line, which may be empty, and notes its key.
+func checkRequest(line []byte, n int, seen map[[16]byte]int) error {
+	if len(line) == 0 {
+		return nil
+	}
+	var request struct {
+		Key     string                     `json:"key"`
+		Request map[string]json.RawMessage `json:"request"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&request); err != nil {
+		return fmt.Errorf(`it is not {"key":…,"request":{…}}: %w`, err)
+	}
+	if decoder.InputOffset() != int64(len(line)) {
+		return errors.New("something follows the JSON object")
+	}
+	if len(request.Request) == 0 {
+		return errors.New(`it has no request, as in {"key":…,"request":{"contents":[…]}}`)
+	}
+	if request.Key == "" {
+		return errors.New("it has no key, by which its result is told from others; give each request one of its own")
+	}
+	digest := sha256.Sum256([]byte(request.Key))
+	key := [16]byte(digest[:16])
+	if first, twice := seen[key]; twice {
+		return fmt.Errorf("its key %.100q is that of line %d; the keys tell the results apart", request.Key, first)
+	}
+	seen[key] = n
+	return nil
+}
+
+// upload sends requests to Gemini, in pieces, and returns the name of the file.
+func (s *Submitter) upload(
+	ctx context.Context, lines io.ReadSeeker, size int64, own *genai.HTTPOptions,
+) (name string, err error) {
+	defer func() { // the SDK asserts the types of what the server sent
+		if problem := recover(); problem != nil {
+			name, err = "", fmt.Errorf("the answer could not be read: %v", problem)
+		}
+	}()
+	if _, err := lines.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	options := &genai.HTTPOptions{}
+	if own != nil {
+		*options = *own
+	}
+	headers := options.Headers.Clone()
+	if headers == nil {
+		headers = http.Header{}
+	}
+	headers.Set("X-Goog-Upload-Header-Content-Length", strconv.FormatInt(size, 10))
+	options.Headers = headers
+	file, err := s.options.Gemini.Files.Upload(ctx, lines, &genai.UploadFileConfig{
+		HTTPOptions: options, MIMEType: jsonLines,
+	})
+	if err != nil {
+		return "", err
+	}
+	if file.Name == "" {
+		return "", errors.New("the answer has no name")
+	}
+	return file.Name, nil
+}
