@@ -24,7 +24,7 @@ import (
 // simulated is a world with a batch of n items at the simulator, by file or inline, some of which
 // failed.
 func simulated(t *testing.T, n int, inline bool) *itemsWorld {
-	sim := geminisim.New(geminisim.Config{Seed: 7, Faults: geminisim.Faults{FailedItems: 0.01}})
+	sim := geminisim.New(geminisim.Config{Seed: 7, Faults: geminisim.Faults{FailedItems: 0.01, Shuffled: 0.5}})
 	t.Cleanup(sim.Close)
 	w := newItemsWorld(t, sim.Handler())
 	server := httptest.NewServer(sim.Handler())

@@ -1,7 +1,7 @@
 package geminisim
 
 import (
-	"encoding/json"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 )
@@ -32,8 +32,9 @@ func fileSubject(r *http.Request) subject { return subject{name: "files/" + r.Pa
 func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	b, file := s.byID[resultSubject(r).id], ""
+	var read *rand.Rand
 	if b != nil {
-		file = b.resultFile(b.now)
+		file, read = b.resultFile(b.now), b.read()
 	}
 	s.mu.Unlock()
 	if file != "files/"+r.PathValue("id") {
@@ -50,10 +51,6 @@ func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	enc := json.NewEncoder(w)
-	for i := range b.size() { // what is read from here on never changes
-		if err := enc.Encode(b.resultLine(i)); err != nil {
-			return // the caller went away
-		}
-	}
+	order, cut := s.cfg.Faults.order(read, b.size())
+	_ = b.writeResults(w, order, cut) // what it reads never changes; the caller may have gone
 }

@@ -78,3 +78,29 @@ func TestDownload(t *testing.T) {
 		t.Errorf("%d lines, %d failed: %s", lines, failed, w.Body)
 	}
 }
+
+// TestDownloadFaults: a download may have its lines in another order each time, and may end in the middle
+// of one. Without these faults it has the order of the input.
+func TestDownloadFaults(t *testing.T) {
+	t.Parallel()
+	for name, faults := range map[string]geminisim.Faults{"none": {}, "shuffled": {Shuffled: 1}, "cut": {Cut: 1}} {
+		sim, client, _ := serve(t, geminisim.Config{Faults: faults})
+		sim.Script("file", geminisim.Script{Hold: geminisim.StateRunning})
+		job := create(t, client, "file")
+		if err := sim.SetState(job.Name, geminisim.StateSucceeded); err != nil {
+			t.Fatal(err)
+		}
+		path := "/v1beta/files/batch-" + strings.TrimPrefix(job.Name, "batches/") + ":download?alt=media"
+		orders := map[string]bool{}
+		for range 20 {
+			text := call(t, sim, "GET", path, "").Body.String()
+			orders[text] = true
+			if whole := strings.HasSuffix(text, "}\n"); whole != (name != "cut") {
+				t.Errorf("%s: it ends with %q", name, text[max(0, len(text)-20):])
+			}
+		}
+		if (len(orders) == 1) != (name == "none") {
+			t.Errorf("%s: %d different downloads of 20", name, len(orders))
+		}
+	}
+}

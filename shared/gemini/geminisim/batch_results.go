@@ -1,7 +1,11 @@
 package geminisim
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 )
@@ -34,15 +38,55 @@ func (b *job) resultLine(i int) resultLine {
 	return line
 }
 
-// inlinedResponses are the results of a batch with inline input, in the order of the requests and
-// with their metadata.
+// inlinedResponses are the results of a batch with inline input, with their metadata. Gemini does not
+// keep the order of the requests (seen live); here each read has another.
 func (b *job) inlinedResponses() *inlinedResponses {
 	out := &inlinedResponses{InlinedResponses: make([]inlinedResponse, b.size())}
-	for i := range out.InlinedResponses {
+	for at, i := range b.read().Perm(b.size()) {
 		response, err := b.result(i)
-		out.InlinedResponses[i] = inlinedResponse{Response: response, Error: err, Metadata: b.requests[i].Metadata}
+		out.InlinedResponses[at] = inlinedResponse{Response: response, Error: err, Metadata: b.requests[i].Metadata}
 	}
 	return out
+}
+
+// read returns the random stream of another read of the results.
+func (b *job) read() *rand.Rand {
+	b.reads++
+	return stream(b.id, "read", strconv.Itoa(b.reads))
+}
+
+// order returns in which order a download has the lines of a result file, and how many of them: where
+// it is cut, the last of these has no end.
+func (f Faults) order(read *rand.Rand, lines int) (order []int, cut bool) {
+	order = make([]int, lines)
+	for i := range order {
+		order[i] = i
+	}
+	if read.Float64() < f.Shuffled {
+		order = read.Perm(lines)
+	}
+	if cut = read.Float64() < f.Cut && lines > 0; cut {
+		order = order[:1+read.IntN(lines)]
+	}
+	return order, cut
+}
+
+// writeResults writes lines of the result file; of the last one only the half, where it is cut.
+func (b *job) writeResults(w io.Writer, order []int, cut bool) error {
+	var line bytes.Buffer
+	for at, i := range order {
+		line.Reset()
+		if err := json.NewEncoder(&line).Encode(b.resultLine(i)); err != nil {
+			return err
+		}
+		if cut && at == len(order)-1 {
+			line.Truncate(line.Len() / 2)
+		}
+		if _, err := line.WriteTo(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // result returns the model's answer to the ith request: a GenerateContentResponse or an error.

@@ -34,10 +34,9 @@ func TestInlineResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed, answered int
-	for i, item := range job.Dest.InlinedResponses {
-		if item.Metadata["key"] != fmt.Sprint("review-", i) {
-			t.Errorf("item %d has metadata %v", i, item.Metadata)
-		}
+	keys := map[string]bool{}
+	for _, item := range job.Dest.InlinedResponses {
+		keys[item.Metadata["key"]] = true
 		switch {
 		case item.Error != nil:
 			failed++
@@ -47,6 +46,19 @@ func TestInlineResults(t *testing.T) {
 	}
 	if failed == 0 || answered == 0 || failed+answered != 20 {
 		t.Errorf("%d failed and %d answered of 20", failed, answered)
+	}
+	again, err := client.Batches.Get(t.Context(), job.Name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := 0
+	for i, item := range again.Dest.InlinedResponses {
+		if item.Metadata["key"] != job.Dest.InlinedResponses[i].Metadata["key"] {
+			moved++
+		}
+	}
+	if len(keys) != 20 || !keys["review-0"] || !keys["review-19"] || moved < 10 {
+		t.Errorf("%d keys, of which %d are elsewhere at the second read", len(keys), moved)
 	}
 }
 

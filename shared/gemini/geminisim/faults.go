@@ -18,6 +18,11 @@ type Faults struct {
 	// FailedItems is the share of result lines, within batches that succeed, that carry an error
 	// instead of a response.
 	FailedItems float64 `json:"failedItems"`
+	// Shuffled is the share of downloads of a result file that have its lines in another order: one
+	// user saw it. Inline results have another at each read, whatever the plan. Cut is the share that
+	// end in the middle of a line as if it was the end, as a connection without a length does.
+	Shuffled float64 `json:"shuffled"`
+	Cut      float64 `json:"cut"`
 
 	// Lost is the share of completions that are never sent.
 	Lost float64 `json:"lost"`
@@ -71,7 +76,7 @@ func None() Faults { return Faults{} }
 // are late, repeated and overtaken.
 func Normal() Faults {
 	return Faults{
-		Failed: 0.05, Cancelled: 0.05, Expired: 0.02, FailedItems: 0.05,
+		Failed: 0.05, Cancelled: 0.05, Expired: 0.02, FailedItems: 0.05, Shuffled: 0.1, Cut: 0.02,
 		Lost:     0.1,
 		Repeated: 0.1, RepeatedWithin: 2 * time.Minute,
 		Late: 0.1, LateBy: 5 * time.Minute,
@@ -87,7 +92,7 @@ func Normal() Faults {
 // and many requests to the API fail.
 func Harsh() Faults {
 	return Faults{
-		Failed: 0.1, Cancelled: 0.1, Expired: 0.05, FailedItems: 0.2,
+		Failed: 0.1, Cancelled: 0.1, Expired: 0.05, FailedItems: 0.2, Shuffled: 0.5, Cut: 0.1,
 		Lost:     0.3,
 		Repeated: 0.4, RepeatedWithin: 10 * time.Minute,
 		Late: 0.3, LateBy: 20 * time.Minute,

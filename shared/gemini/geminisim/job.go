@@ -30,6 +30,7 @@ type job struct {
 	ctx         context.Context // ends when a test or a cancellation ends the plan
 	unplan      context.CancelFunc
 	moves       int  // states reached
+	reads       int  // of its results
 	deleted     bool // from the API; the job continues
 	settled     bool // was terminal once; a test may change it again
 
