@@ -53,6 +53,7 @@ func (r *replayer) send(ctx context.Context, run *replayRun) error {
 		target := &run.targets[run.sent]
 		m := ledger.Message{
 			Operation: target.Operation, Effect: target.Effect, Rerun: run.Nonce, By: run.By, ID: "replay-" + rand.Text(),
+			Runs: target.runs,
 		}
 		err := ctx.Err()
 		switch {

@@ -77,6 +77,9 @@ type replayTarget struct {
 	Operation operation.Key          `json:"operation"`
 	Effect    string                 `json:"effect"`
 	Status    operation.EffectStatus `json:"status"` // before it; after it, where that is known
+	// runs is how many reruns it had when it was selected; nil without --rerun, and for a target from a
+	// journal.
+	runs *int
 	// ran: it has seen the message. Of one that is run in this process: an attempt was made.
 	ran bool
 	// Of one that is run in this process: it has no handler here, or a newer revision wrote it.
@@ -135,7 +138,10 @@ func (s replaySelection) ofPage(
 			chosen[replayTarget{Operation: e.Operation, Effect: e.Name, Status: e.Status()}] = true
 		}
 	}
-	return slices.DeleteFunc(targets, func(t replayTarget) bool { return !chosen[t] }), broken, err
+	return slices.DeleteFunc(targets, func(t replayTarget) bool {
+		t.runs = nil
+		return !chosen[t]
+	}), broken, err
 }
 
 // chooses reports whether a dead effect died late enough, of the error that was asked for. Of one
@@ -186,7 +192,12 @@ func (s replaySelection) targets(rec operation.Record) []replayTarget {
 		case status == operation.EffectWithheld && name != s.effect:
 		case !s.rerun && (status == operation.EffectDone || status == operation.EffectWaived && name != s.effect):
 		default:
-			targets = append(targets, replayTarget{Operation: rec.Key, Effect: name, Status: status})
+			target := replayTarget{Operation: rec.Key, Effect: name, Status: status}
+			if s.rerun {
+				runs := ledger.Reruns(rec, name)
+				target.runs = &runs
+			}
+			targets = append(targets, target)
 		}
 	}
 	return targets

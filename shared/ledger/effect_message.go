@@ -24,6 +24,9 @@ type Message struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Rerun requests a run of its own, even of a DONE effect; the same text again is the same run.
 	Rerun string `json:"rerun,omitempty"`
+	// Runs, with Rerun, is how many reruns the effect had when the operator saw it. Where it has another
+	// number by now, none is planned; nil: however many. So of several who decide on one view one decides.
+	Runs *int `json:"runs,omitempty"`
 	// By is who sent an operator's message, in their own words.
 	By string `json:"by,omitempty"`
 	// ID is the queue's id of the message, the same in every delivery; empty where it has none. It

@@ -15,7 +15,8 @@ import (
 const maxRuns = 100
 
 // rerun plans one more run of the effect in firstDoc. The first run's document is written in the
-// same commit: it counts its reruns, and a concurrent claim of it decides again.
+// same commit: it counts its reruns, so that the number which an operator saw is checked in this commit,
+// and a concurrent claim of it decides again.
 func (r *replaying) rerun(
 	ctx context.Context, firstDoc, recordDoc Document, rec operation.Record, now time.Time,
 ) error {
@@ -32,6 +33,9 @@ func (r *replaying) rerun(
 	case !firstDoc.Exists():
 		return fmt.Errorf("%w as a rerun: there is no first run whose payload could be sent again; replay it without a rerun",
 			ErrReplay)
+	case r.message.Runs != nil && first.Runs != *r.message.Runs:
+		return fmt.Errorf("%w as a rerun: it had %d reruns when that was decided, and has %d now", ErrReplay, *r.message.Runs,
+			first.Runs)
 	case first.Runs >= maxRuns:
 		return fmt.Errorf("%w as a rerun: it has %d reruns already", ErrReplay, first.Runs)
 	}
@@ -52,6 +56,17 @@ func (r *replaying) rerun(
 	r.outcome = PlannedRerun
 	path := EffectPath(first.Operation, r.name)
 	return l.commitEnd(ctx, Document{Path: path}, recordDoc, run, now, []Write{l.writeEffect(firstDoc, first)})
+}
+
+// Reruns returns how many reruns of an effect a record names, for Message.Runs.
+func Reruns(rec operation.Record, effect string) int {
+	n := 0
+	for name := range rec.Effects {
+		if run, is := strings.CutPrefix(name, effect+runMark); is && !isAlertRun(run) {
+			n++
+		}
+	}
+	return n
 }
 
 // withKey returns a payload with another idempotency key, and otherwise unchanged.

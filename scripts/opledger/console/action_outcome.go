@@ -89,9 +89,13 @@ func trueEnd(r operation.Record) string {
 
 // run hands an effect to the workers, as a run of its own with rerun.
 func run(ctx context.Context, a *actions.Actions, s subject, d decision, rerun string) (outcome, error) {
-	words, now, err := a.Replay(ctx, ledger.Message{
+	m := ledger.Message{
 		Operation: s.Record.Key, Effect: s.Effect.Name, Rerun: rerun, By: d.By, ID: "replay-" + d.Question,
-	})
+	}
+	if rerun != "" { // of several who decide on this view one decides
+		m.Runs = &s.Effect.Runs
+	}
+	words, now, err := a.Replay(ctx, m)
 	done := outcome{Title: "Started", Words: words, Part: timelinePart,
 		Then: []string{"How it ends is not known yet: the timeline shows it."}}
 	if !now {

@@ -221,7 +221,7 @@ func statusOf(err error, other int) int {
 		return http.StatusNotFound
 	case errors.As(err, new(stale)), errors.Is(err, ledger.ErrSettled), errors.Is(err, ledger.ErrNotDead),
 		errors.Is(err, ledger.ErrUnregistered), errors.Is(err, ledger.ErrNoConflict),
-		errors.Is(err, ledger.ErrEndsChanged):
+		errors.Is(err, ledger.ErrEndsChanged), errors.Is(err, ledger.ErrReplay):
 		return http.StatusConflict
 	default:
 		return other

@@ -1,7 +1,10 @@
 package ledgertest
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -23,6 +26,40 @@ func (w *world) done() {
 }
 
 var effectRerun = join([]ledgerTest{
+	{"of ten reruns that were decided on one view of a DONE effect one is planned [G5]", func(w *world) {
+		w.done()
+		seen, planned := 0, 0
+		ask := func(run string) (ledger.Replayed, error) {
+			m := w.again(run, "m-"+run)
+			m.Runs = &seen
+			return w.ledger().Replay(w.ctx, m)
+		}
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		for i := range 10 {
+			group.Go(func() {
+				got, err := ask(fmt.Sprint("view-", i))
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil && got.Outcome == ledger.PlannedRerun:
+					planned++
+				case !errors.Is(err, ledger.ErrReplay) || !strings.Contains(err.Error(), "and has 1 now"):
+					w.Errorf("%+v %v, want ErrReplay", got, err)
+				}
+			})
+		}
+		group.Wait()
+		equal(w, "planned", planned, 1)
+		equal(w, "reruns", w.effect(publish).Runs, 1)
+		seen = 1
+		if got, err := ask("second"); err != nil || got.Outcome != ledger.PlannedRerun {
+			w.Errorf("on a view of now: %+v %v", got, err)
+		}
+		if got, err := ask("second"); err != nil || got.Outcome != ledger.Repeated {
+			w.Errorf("the same again: %+v %v", got, err)
+		}
+	}},
 	{"a DONE effect is rerun under a name of its own, and stays as it is [G5, S2, K4]", func(w *world) {
 		r := w.registration()
 		r.Metadata = `{"idempotencyKey":"gemini:batches/abc-123#publish","n":1.50}`
