@@ -111,7 +111,7 @@ func serverOver(
 	closeAll := store.Close
 	options.Store, options.Now = store, time.Now
 	if file, ok := store.(*sqlite.Store); ok {
-		options.Expire = file.Expire
+		options.Expire, options.Ready, options.InPlace = file.Expire, file.Ready, file.InPlace
 	}
 	if where.topic != "" {
 		messages, err := topic.Open(ctx, where.project, where.topic)

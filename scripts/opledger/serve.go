@@ -27,10 +27,10 @@ func newServe(outside environment) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the four functions on one port",
 		Long: "Runs the four functions on one port: POST /webhook, /register, /reconcile, /effects, and GET\n" +
-			"/operations/NAME, /health; and at / the console, for a browser on this machine. Effects are run inside\n" +
+			"/operations/NAME, /health, /ready; and at / the console, for a browser on this machine. Effects are run inside\n" +
 			"the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
 			simulateHelp + forwardHelp +
-			"/webhook verifies signatures, and /health is public. To the other routes a caller must send a bearer\n" +
+			"/webhook verifies signatures; /health and /ready are public. To the other routes a caller must send a bearer\n" +
 			"token. It is $OPLEDGER_SERVE_TOKEN, or else serve makes one at its first start, in a file beside the\n" +
 			"ledger. What it prints then has all that programs and a browser need. With $OPLEDGER_SERVE_TOKEN=none,\n" +
 			"and with --simulate, callers on this machine need no token. A page of another origin is refused, and so\n" +

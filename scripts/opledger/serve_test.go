@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -229,4 +230,41 @@ func TestServePortTaken(t *testing.T) {
 		t.Error(complaint)
 	}
 	s.stop()
+}
+
+// TestServeWithoutItsFile: once the ledger's file was moved away nothing more is registered in it, and
+// serve ends with an error.
+func TestServeWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	out, writes := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		code := run(t.Context(), []string{"serve", "--port", "0"}, environment{
+			variables: []string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1",
+				"OPLEDGER_STORE=" + f.store(), "OPLEDGER_SERVE_TOKEN=none"},
+			out: writes, err: &stderr,
+		})
+		_ = writes.Close() // a pipe's end has no error
+		ended <- code
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.TrimPrefix(strings.TrimSpace(line), "opledger serves on ")
+	if err := os.Rename(f.path, f.path+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Post(url+"/register", "application/json", strings.NewReader(`{"name":"batches/a"}`))
+	if err == nil { // else it has ended already
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("a registration: %s %v", answer.Status, err)
+		}
+	}
+	if code := <-ended; code != exitFailed || !strings.Contains(stderr.String(), "is not where it was opened") {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+	_ = out.Close()
 }

@@ -54,7 +54,8 @@ func TestHTTPStoreDown(t *testing.T) {
 		{what: "register", path: "/register", body: `{"name":"batches/a"}`, status: 503},
 		{what: "reconcile", path: "/reconcile", status: 503},
 		{what: "effects", path: "/effects", body: push("batches/a", "publish"), status: 503},
-		{what: "health", method: http.MethodGet, path: "/health", status: 503},
+		{what: "ready", method: http.MethodGet, path: "/ready", status: 503},
+		{what: "health", method: http.MethodGet, path: "/health", status: 200},
 	} {
 		c.make(t, url)
 	}

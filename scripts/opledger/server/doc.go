@@ -8,6 +8,7 @@
 //	route              who may call it
 //	/webhook           anyone: signatures are verified
 //	GET /health        anyone
+//	GET /ready         anyone: it asks the store once a second at most
 //	/effects           local callers; from anywhere, Pub/Sub with its identity token of Google's
 //	/, /console/       those of the last line, and browsers that were shown the token
 //	every other route  callers that send the server's token; without one, local callers

@@ -19,6 +19,7 @@ func (s *Server) routes(listener net.Listener) http.Handler {
 	guard, mux := s.guard.on(listener), http.NewServeMux()
 	s.handleWebhook(mux)
 	mux.HandleFunc("GET /health", s.health)
+	mux.HandleFunc("GET /ready", s.ready)
 	mux.Handle("/effects", guard.pushes(s.effects))
 	if s.console != nil {
 		pages := guard.visitors(s.console)
@@ -53,12 +54,12 @@ func notFound(what string) http.HandlerFunc {
 // listeners are the HTTP servers of a Server, one for each net.Listener.
 type listeners struct {
 	servers []*http.Server
-	failed  chan error // has a buffer for all
+	failed  chan error // has a buffer for all, and for watchFile
 }
 
 // listen starts a server on every net.Listener. Requests end with ctx.
 func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []net.Listener) listeners {
-	all := listeners{failed: make(chan error, 1+len(webhooks))}
+	all := listeners{failed: make(chan error, 2+len(webhooks))}
 	most := connectionsOf(1 + len(webhooks))
 	serve := func(l net.Listener, h http.Handler) {
 		server := &http.Server{

@@ -70,6 +70,10 @@ type Options struct {
 	// Expire deletes expired documents after every scheduled pass or sweep; nil: the store does so
 	// itself.
 	Expire func(context.Context) (int64, error)
+	// Ready returns nil if the store can be written, for GET /ready; nil: if it can be read.
+	Ready func(context.Context) error
+	// InPlace returns an error once the store's file is gone, which ends Serve; nil: it is no file.
+	InPlace func() error
 	// LateSecret allows a server whose OPLEDGER_EFFECT_SECRET cannot be read yet: attempts that are
 	// signed with it fail, and are retried, until it can be.
 	LateSecret bool
@@ -114,6 +118,7 @@ type Server struct {
 	handlers   effect.HandlerOptions
 	options    Options
 
+	readiness    readiness
 	left         atomic.Bool // an effect is due that was left to another process, which was not told
 	unverifiable bool        // no secret and no audience is set, so that no delivery can be verified
 }
@@ -176,7 +181,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		s.newConsole()
 	}
 	s.inside.HandleFunc("/",
-		notFound("POST /webhook, /register, /reconcile, /sweep or /effects, or GET /operations/{name} or /health"))
+		notFound("POST /webhook, /register, /reconcile, /sweep or /effects, or GET /operations/{name}, /health or /ready"))
 	return s, nil
 }
 
@@ -197,24 +202,12 @@ func (s *Server) newWebhook(ctx context.Context, settings config.Webhook) (http.
 	}), nil
 }
 
-// health answers 200 if the store can be read.
-func (s *Server) health(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.Ledger.Now(r.Context()); err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
-	answer := map[string]string{"status": "ok"}
-	if s.options.Instance != "" {
-		answer["instance"] = s.options.Instance
-	}
-	httpfunc.WriteJSON(w, http.StatusOK, answer)
-}
-
 const defaultWorkers = 8
 
 // Serve answers on listener, and /webhook alone on each of webhooks, until ctx ends. Then it accepts
 // no more requests, begins no more attempts and items, waits for what is in progress, finishes or
-// releases it, and returns nil. It always closes the listeners.
+// releases it, and returns nil. It always closes the listeners. Once the store's file is gone it cuts
+// everything off, and returns an error.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...net.Listener) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -228,6 +221,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	background.Go(func() { s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run) })
 	background.Go(func() { s.schedule(ctx) })
 	listeners := s.listen(work, listener, webhooks)
+	background.Go(func() { s.watchFile(ctx, listeners.failed) })
 	select {
 	case err := <-listeners.failed:
 		end()

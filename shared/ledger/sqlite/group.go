@@ -140,6 +140,9 @@ func (s *Store) together(group []*member) (answers []error, began bool, err erro
 			}
 		}
 	}()
+	if err = s.InPlace(); err != nil {
+		return nil, false, err
+	}
 	ctx := context.Background()
 	if tx, err = s.begin(ctx); err != nil {
 		return nil, false, err

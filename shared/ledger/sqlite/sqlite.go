@@ -60,6 +60,9 @@ type Store struct {
 
 	indexed bool // the file has the indexes of indexes.sql
 
+	path string      // of the file, absolute
+	file os.FileInfo // as it was opened; nil where it is only read
+
 	still *still // the file is read as one that nothing changes; nil: as any other
 }
 
@@ -89,6 +92,12 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	}
 	if err == nil {
 		err = s.clock.load(ctx, s.read)
+	}
+	if err == nil {
+		s.path, err = filepath.Abs(path)
+	}
+	if err == nil {
+		s.file, err = os.Stat(s.path)
 	}
 	if resultCode(err) == sqlite3.SQLITE_NOTADB {
 		err = fmt.Errorf("%w: name another file", err)

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/opledger/opledger/shared/httpfunc"
+)
+
+// health answers 200 as long as the process answers at all, and names this run of it.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	answer := map[string]string{"status": "ok"}
+	if s.options.Instance != "" {
+		answer["instance"] = s.options.Instance
+	}
+	httpfunc.WriteJSON(w, http.StatusOK, answer)
+}
+
+// A readiness is the last answer of /ready.
+type readiness struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+// readyFor is how long an answer of /ready counts: anyone may ask, and each asks the store.
+const readyFor = time.Second
+
+// ready answers 200 if the store can be written.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	if err := s.canWrite(r.Context()); err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
+	httpfunc.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (s *Server) canWrite(ctx context.Context) error {
+	last := &s.readiness
+	last.mu.Lock()
+	defer last.mu.Unlock()
+	now := s.options.Now()
+	if age := now.Sub(last.at); !last.at.IsZero() && age >= 0 && age < readyFor {
+		return last.err
+	}
+	ctx = context.WithoutCancel(ctx) // a caller that leaves decides nothing for the next
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	if s.options.Ready != nil {
+		last.err = s.options.Ready(ctx)
+	} else {
+		_, last.err = s.Ledger.Now(ctx)
+	}
+	last.at = s.options.Now()
+	return last.err
+}
+
+const (
+	// readyWithin bounds what /ready asks of the store.
+	readyWithin = 5 * time.Second
+	// watchEvery is how often the store's file is looked for. Each commit looks for it, too.
+	watchEvery = time.Second
+)
+
+// watchFile sends an error once the store's file is gone.
+func (s *Server) watchFile(ctx context.Context, failed chan<- error) {
+	if s.options.InPlace == nil {
+		return
+	}
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := s.options.InPlace(); err != nil {
+			failed <- fmt.Errorf("%w; put it back where it was, and start serve again: what was recorded is in that file", err)
+			return
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// TestReady: /health answers for the process alone, and /ready for the store; that is asked once a
+// second at most, whoever asks [G7].
+func TestReady(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	var asked atomic.Int32
+	e := expose(t, "127.0.0.1", Options{Instance: "run-1", Ready: func(context.Context) error {
+		if asked.Add(1); down.Load() {
+			return ledger.ErrUnavailable
+		}
+		return nil
+	}})
+	for range 20 {
+		e.call(call{method: "GET", path: "/ready", host: "evil.example", status: 200})
+	}
+	if n := asked.Load(); n > 3 {
+		t.Errorf("20 callers asked the store %d times", n)
+	}
+	down.Store(true)
+	e.server.readiness.mu.Lock()
+	e.server.readiness.at = time.Time{} // a second later
+	e.server.readiness.mu.Unlock()
+	if head := e.call(call{method: "GET", path: "/ready", status: 503}); head.Get("Retry-After") == "" {
+		t.Errorf("%v", head)
+	}
+	e.call(call{method: "GET", path: "/health", status: 200})
+}
+
+// TestReadyForASecond: an answer counts for a second, and not for one of a clock that went back.
+func TestReadyForASecond(t *testing.T) {
+	t.Parallel()
+	asked, now := 0, time.Unix(1e9, 0)
+	s := &Server{options: Options{
+		Now: func() time.Time { return now }, Ready: func(context.Context) error { asked++; return nil },
+	}}
+	for _, step := range []struct {
+		later time.Duration
+		asked int
+	}{{0, 1}, {readyFor - 1, 1}, {1, 2}, {-time.Hour, 3}} {
+		now = now.Add(step.later)
+		if err := s.canWrite(t.Context()); err != nil || asked != step.asked {
+			t.Errorf("%v later: asked %d times, %v, want %d", step.later, asked, err, step.asked)
+		}
+	}
+}
+
+// TestWatchFile: a server whose file is gone says so within a second.
+func TestWatchFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var gone atomic.Bool
+		why := errors.New("it was moved")
+		s := &Server{options: Options{InPlace: func() error {
+			if gone.Load() {
+				return why
+			}
+			return nil
+		}}}
+		failed := make(chan error, 1)
+		go s.watchFile(t.Context(), failed)
+		time.Sleep(time.Minute)
+		if len(failed) > 0 {
+			t.Fatal(<-failed)
+		}
+		gone.Store(true)
+		began := time.Now()
+		if err := <-failed; !errors.Is(err, why) || time.Since(began) > watchEvery {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestServeEndsWithItsFile: Serve ends with an error once its file is gone.
+func TestServeEndsWithItsFile(t *testing.T) {
+	t.Parallel()
+	why := errors.New("it was moved")
+	s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1",
+		Options{InPlace: func() error { return why }})
+	if err := s.Serve(t.Context(), listener); !errors.Is(err, why) || !strings.Contains(err.Error(), "put it back") {
+		t.Errorf("%v", err)
+	}
+}

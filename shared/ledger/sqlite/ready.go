@@ -1,0 +1,65 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+)
+
+// ErrGone: the file at the ledger's path is not the one that was opened. It was moved, deleted or
+// replaced, and what is written to the opened one is lost to every process that opens the path.
+var ErrGone = errors.New("the ledger's file is not where it was opened")
+
+// InPlace returns ErrGone where the file was moved, deleted or replaced since it was opened. Commits
+// check it, too.
+func (s *Store) InPlace() error {
+	if s.file == nil { // opened to be read alone
+		return nil
+	}
+	switch now, err := os.Stat(s.path); {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	case !os.SameFile(now, s.file):
+		return fmt.Errorf("%w: another file is at %s", ErrGone, s.path)
+	default:
+		return nil
+	}
+}
+
+// probeBytes is more than a connection keeps in memory, so that SQLite writes it to the disk before
+// the transaction ends.
+const probeBytes = 64 << 10
+
+// Ready returns nil if the ledger can be written: it writes to the file, and rolls that back. A full
+// disk is found so, and a file that is not in its place.
+func (s *Store) Ready(ctx context.Context) error {
+	if s.write == nil {
+		return errReadOnly
+	}
+	err := s.InPlace()
+	if err == nil {
+		err = s.probe(ctx)
+	}
+	return classify("trying to write", err)
+}
+
+func (s *Store) probe(ctx context.Context) error {
+	db, err := connect(s.path, url.Values{
+		"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {pragmaBusy(busyTimeout), "cache_size(1)"},
+	})
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO documents (path, collection, parent, version, body)
+			VALUES ('', '', '', 0, hex(zeroblob(?)))`, probeBytes/2)
+		if undone := tx.Rollback(); !errors.Is(undone, sql.ErrTxDone) {
+			err = errors.Join(err, undone)
+		}
+	}
+	return errors.Join(err, db.Close())
+}
