@@ -191,9 +191,14 @@ func (s *Server) StoreSettings(ctx context.Context, by string) {
 // run makes an attempt at an effect. It drops the error, which is in the log and, if it could be
 // recorded, in the ledger.
 func (s *Server) run(ctx context.Context, m ledger.Message) (again bool, after time.Duration) {
+	tries, putOff := s.outage.begin(s.options.Now())
+	if putOff > 0 {
+		return true, putOff
+	}
 	report, err := s.attempt(ctx, m)
+	s.outage.end(s.options.Now(), tries, err)
 	if err != nil {
-		return true, 0
+		return true, firstOutageWait
 	}
 	return report.Again(), report.RetryAfter
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestReady: /health answers for the process alone, and /ready for the store; that is asked once a
-// second at most, whoever asks [G7].
+// second at most, however many callers ask [G7].
 func TestReady(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool

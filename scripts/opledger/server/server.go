@@ -119,6 +119,7 @@ type Server struct {
 	options    Options
 
 	readiness    readiness
+	outage       outage
 	left         atomic.Bool // an effect is due that was left to another process, which was not told
 	unverifiable bool        // no secret and no audience is set, so that no delivery can be verified
 }
