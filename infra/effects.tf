@@ -120,6 +120,10 @@ locals {
   # The function knows it, too (OPLEDGER_EFFECTS_TIMEOUT): what it cannot do in that time it hands on. The deadline of the push
   # subscription is longer.
   effects_seconds = 540
+
+  # Of its memory the function lets Go use 70 % (GOMEMLIMIT), and it holds large items in a sixth of that.
+  effects_memory    = var.scaling.effects.memory
+  effects_mebibytes = tonumber(replace(local.effects_memory, "/[A-Za-z]+$/", "")) * (can(regex("G", local.effects_memory)) ? 1024 : 1)
 }
 
 resource "google_cloud_run_v2_service_iam_member" "push_calls_effects" {

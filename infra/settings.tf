@@ -12,6 +12,7 @@ locals {
     OPLEDGER_EFFECT_SECRET         = one([for secret in google_secret_manager_secret.effect : "projects/${var.project}/secrets/${secret.secret_id}"])
     OPLEDGER_EFFECTS_SLOTS         = var.scaling.effects.concurrency
     OPLEDGER_EFFECTS_TIMEOUT       = "${local.effects_seconds}s"
+    GOMEMLIMIT                     = "${floor(local.effects_mebibytes * 0.7)}MiB"
     OPLEDGER_WEBHOOK_URL           = var.webhook_url # null: reconcile.tf sets the function's own, which is not known before it is there
     OPLEDGER_WEBHOOK               = var.webhook
     OPLEDGER_TOLERANCE             = var.tolerance

@@ -33,6 +33,9 @@ type Instance struct {
 	Slots int `env:"OPLEDGER_EFFECTS_SLOTS" envDefault:"20"`
 	// Timeout is when the platform ends a request. Work ends 15 s earlier, to record the outcome.
 	Timeout time.Duration `env:"OPLEDGER_EFFECTS_TIMEOUT" envDefault:"540s"`
+	// MemoryLimit is read by Go's runtime, which keeps the process under it where it can. Items of
+	// over 1 MiB take at most a sixth of it, and others wait. Not set: 60 MiB.
+	MemoryLimit string `env:"GOMEMLIMIT"`
 }
 
 func (i *Instance) validate() []error {

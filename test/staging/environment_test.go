@@ -24,6 +24,7 @@ func values() map[string]string {
 		"OPLEDGER_EFFECT_SECRET":         secret,
 		"OPLEDGER_EFFECTS_SLOTS":         "20",
 		"OPLEDGER_EFFECTS_TIMEOUT":       "540s",
+		"GOMEMLIMIT":                     "358MiB",
 		"OPLEDGER_WEBHOOK_URL":           "https://opledger-webhook.example.com",
 		"OPLEDGER_WEBHOOK":               "static",
 		"OPLEDGER_TOLERANCE":             "4m",

@@ -117,6 +117,7 @@ func described(t *testing.T, function string) string {
 			"OPLEDGER_EFFECT_SECRET":         "projects/my-project/secrets/opledger-effect-secret",
 			"OPLEDGER_EFFECTS_SLOTS":         concurrency,
 			"OPLEDGER_EFFECTS_TIMEOUT":       "540s",
+			"GOMEMLIMIT":                     "358MiB",
 			"OPLEDGER_WEBHOOK_URL":           address("webhook"),
 			"OPLEDGER_GRACE":                 "2m",
 		}[setting[0]]
