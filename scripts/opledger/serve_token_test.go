@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opledger/opledger/shared/config"
 )
 
 // TestServeMakesAToken: serve makes a token at its first start, in a file that no other user can
@@ -99,6 +101,32 @@ func TestServeTokenFile(t *testing.T) {
 			strings.Contains(complaint, "hunter2") {
 			t.Errorf("%q: %s", c.content, complaint)
 		}
+	}
+}
+
+// TestServeTokenAtOnce: processes that start at the same time have the same token [G7].
+func TestServeTokenAtOnce(t *testing.T) {
+	t.Parallel()
+	where := location{Store: config.Store{SQLite: newFile(t).path}}
+	tokens := make(chan string)
+	for range 8 {
+		go func() {
+			var access config.Access
+			if _, err := new(serveFlags).ownToken(&access, where); err != nil {
+				t.Error(err)
+			}
+			tokens <- access.Token
+		}()
+	}
+	first := <-tokens
+	for range 7 {
+		if token := <-tokens; token != first || token == "" {
+			t.Errorf("tokens %q and %q", first, token)
+		}
+	}
+	drafts, err := filepath.Glob(filepath.Join(filepath.Dir(where.SQLite), ".opledger*"))
+	if err != nil || len(drafts) > 0 {
+		t.Errorf("%q, %v", drafts, err)
 	}
 }
 

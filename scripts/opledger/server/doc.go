@@ -31,7 +31,8 @@
 //
 // A browser shows the token once, in the address of a page of the console, and gets a cookie for those
 // pages alone. The cookie does not reveal the token. No script can read it, and no other site has it
-// sent (SameSite=Strict).
+// sent (SameSite=Strict). But a browser sends the cookies of a host to all its ports: a server of another
+// user of this machine that the operator's browser visits sees the cookie, and could use it for the console.
 //
 // A request is local if all of these hold, because each alone can be forged or arranged:
 //
