@@ -52,8 +52,7 @@ func (l *Ledger) withStuck(d DueOperation, now time.Time) (_ operation.Record, s
 	return rec, true, alert
 }
 
-// AlertsStuck reports whether Postpone, by a pass that began at passStart, is to alert that the operation
-// is stuck.
+// AlertsStuck reports whether a pass that began at passStart is to alert that the operation is stuck.
 func (l *Ledger) AlertsStuck(d DueOperation, passStart time.Time) bool {
 	_, _, alert := l.withStuck(d, passStart)
 	return alert

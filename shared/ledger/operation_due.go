@@ -21,8 +21,8 @@ func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 // A DueOperation is a pending operation that reconciliation should look up now.
 type DueOperation struct {
 	Record operation.Record
-	// Ended: Gemini has said that it has ended, so that its claim plans no alert.
-	Ended bool
+	// Quiet: its claim plans no alert, because Gemini is asked first. AlertStuck plans it then.
+	Quiet bool
 	doc   Document
 	// marked: its next look-up may be later than after one interval, since a mark of the pass says so.
 	marked bool
@@ -30,7 +30,7 @@ type DueOperation struct {
 	widen bool
 	// leapt is when the store's clock leapt last; see Snapshot.
 	leapt time.Time
-	// passStart is the start of the pass that claimed it.
+	// passStart is the start of the pass that claimed it; zero before that.
 	passStart time.Time
 }
 
@@ -128,8 +128,7 @@ type Postponed struct {
 // moves the due time, so that an overlapping pass does not find the operation. The move is one
 // write on the version that the query found. Only after a conflict, or an answer that was lost, is
 // the record read again. A move of this very call is recognized by its due time, which no other
-// call writes. Where the operation is stuck and has not Ended, the alert is planned in the same commit
-// [R4].
+// call writes. Where the operation is stuck and not Quiet, the alert is planned in the same commit [R4].
 //
 // Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
 // has ended; otherwise as Ingest.
@@ -153,6 +152,16 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 	return m.result, nil
 }
 
+// AlertStuck plans the alert that an operation is stuck, for the pass that has claimed it with Quiet and
+// has asked Gemini since. It counts no look-up.
+//
+// Errors: ErrConflict, where the operation was changed since its claim: the next look-up alerts, an
+// interval later; otherwise as Ingest.
+func (l *Ledger) AlertStuck(ctx context.Context, claimed DueOperation) (Postponed, error) {
+	claimed.Quiet = false
+	return l.Postpone(ctx, claimed, claimed.passStart)
+}
+
 // A move is one call of Postpone, over all its tries. result and messages are those of the last
 // commit that was tried.
 type move struct {
@@ -168,9 +177,11 @@ type move struct {
 func (m *move) try(ctx context.Context, d DueOperation) error {
 	l := m.ledger
 	m.result, m.messages = Postponed{}, nil
-	d.Record.Attempts++
+	if d.passStart.IsZero() {
+		d.Record.Attempts++
+	}
 	rec := d.Record
-	if !m.found.Ended {
+	if !m.found.Quiet {
 		rec, m.result.Stuck, m.result.Alert = l.withStuck(d, m.passStart)
 	}
 	d.Record = rec
@@ -185,7 +196,8 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 	}
 	rec, write := l.writeRecord(d.doc, planned.record, m.passStart)
 	m.messages = planned.messages
-	m.result.Operation = DueOperation{Record: rec, doc: d.doc, passStart: m.passStart}
+	m.result.Operation = d
+	m.result.Operation.Record, m.result.Operation.passStart = rec, m.passStart
 	tokens, err := l.store.Commit(ctx, append(planned.writes, write)...)
 	if err == nil {
 		m.result.Operation.doc.Token = tokens[len(tokens)-1]

@@ -34,32 +34,46 @@ func (p *pass) lookUp(ctx context.Context) error {
 }
 
 // lookUpOne claims an operation for this pass, unless another pass did, and looks it up. One that is to
-// be alerted as stuck is asked for before its claim: what has ended is not alerted [R4]. After an error
-// it stays due.
+// be alerted as stuck is alerted after that: what has ended is not [R4]. After an error it stays due.
 func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
-	alerting := p.Ledger.AlertsStuck(due, p.start)
-	answer, known := p.listed(due, alerting)
+	due.Quiet = p.Ledger.AlertsStuck(due, p.start)
+	answer, known := p.listed(due)
 	if !known {
 		if err := p.pace.wait(ctx); err != nil {
 			return err
 		}
 	}
-	if !known && alerting {
-		answer, known = p.ask(ctx, due.Name()), true
-		if err := context.Cause(ctx); err != nil {
-			return err
+	claimed, err := p.lookups.Claim(ctx, due)
+	if err != nil {
+		if !errors.Is(err, ledger.ErrConflict) { // else another pass has it, or it has ended
+			p.count.fail(ctx, "claiming an operation for this pass", err)
 		}
-	}
-	due.Ended = known && answer.Known() && answer.State.Terminal()
-	due, claimed := p.claim(ctx, due)
-	if !claimed {
 		return nil
 	}
+	p.count.add(&p.count.Checked)
+	p.claimed(ctx, claimed)
 	if !known {
 		answer = p.ask(ctx, due.Name())
 	}
-	p.ingestAnswer(ctx, due, answer)
+	if ended := answer.Known() && answer.State.Terminal(); due.Quiet && !ended && ctx.Err() == nil {
+		claimed = p.alertStuck(ctx, claimed)
+	}
+	p.ingestAnswer(ctx, claimed.Operation, answer)
 	return nil
+}
+
+// alertStuck alerts that an operation is stuck, and returns it as it is now. Where it was changed since
+// its claim, the next look-up alerts.
+func (p *pass) alertStuck(ctx context.Context, claimed ledger.Postponed) ledger.Postponed {
+	alerted, err := p.Ledger.AlertStuck(ctx, claimed.Operation)
+	if err != nil {
+		if !errors.Is(err, ledger.ErrConflict) {
+			p.count.fail(ctx, "alerting that an operation is stuck", err)
+		}
+		return claimed
+	}
+	p.claimed(ctx, alerted)
+	return alerted
 }
 
 // nameEvery is how rarely an operation may be asked for by name that a list says is running: a row of
@@ -68,9 +82,9 @@ const nameEvery = 12
 
 // listed returns what Gemini's list says of an operation, unless that must not be relied on: it says
 // that the operation has not ended, which is to be alerted, or was last asked for by name long ago [R6].
-func (p *pass) listed(due ledger.DueOperation, alerting bool) (lookup.Answer, bool) {
+func (p *pass) listed(due ledger.DueOperation) (lookup.Answer, bool) {
 	answer, known := p.listing.known(due.Record.Key)
-	byName := alerting || (due.Record.Attempts+1)%nameEvery == 0
+	byName := due.Quiet || (due.Record.Attempts+1)%nameEvery == 0
 	return answer, known && (answer.State.Terminal() || !byName)
 }
 
@@ -84,27 +98,16 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// claim returns the operation as it is now, and reports whether this pass may look it up. No other
-// pass does within this interval.
-func (p *pass) claim(ctx context.Context, due ledger.DueOperation) (ledger.DueOperation, bool) {
-	postponed, err := p.lookups.Claim(ctx, due)
-	switch {
-	case errors.Is(err, ledger.ErrConflict):
-		return due, false // another pass has it, or it has ended
-	case err != nil:
-		p.count.fail(ctx, "claiming an operation for this pass", err)
-		return due, false
-	}
-	p.count.add(&p.count.Checked)
-	if postponed.Stuck {
+// claimed counts and logs what a claim found.
+func (p *pass) claimed(ctx context.Context, claimed ledger.Postponed) {
+	if claimed.Stuck {
 		p.count.add(&p.count.Stuck)
 	}
-	if postponed.Alert {
+	if rec := claimed.Operation.Record; claimed.Alert {
 		p.Log.WarnContext(ctx, "an operation has been pending for too long", "event", "alert", "reason", "stuck",
-			"operation", due.Record.Key, "submittedAt", due.Record.SubmittedAt, "attempt", due.Record.Attempts+1)
+			"operation", rec.Key, "submittedAt", rec.SubmittedAt, "attempt", rec.Attempts)
 	}
-	p.unpublished(ctx, postponed.PublishErr)
-	return postponed.Operation, true
+	p.unpublished(ctx, claimed.PublishErr)
 }
 
 // ask looks one operation up. A batch whose look-up fails is looked for in the list.
