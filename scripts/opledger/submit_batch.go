@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -28,20 +27,24 @@ func newSubmitBatch(outside environment) *cobra.Command {
 			if (file == "") == (requests == "") {
 				return usageError{errors.New("pass either --file, with a file at Gemini, or --requests, with one on this machine")}
 			}
+			var lines *os.File
+			if requests != "" {
+				var err error
+				if lines, err = os.Open(requests); err != nil {
+					return usageError{prefixed("--requests", err)}
+				}
+				defer func() { _ = lines.Close() }() // it was only read
+			}
 			return flags.submit(cmd, outside, func(ctx context.Context, s *submit.Submitter) (submit.Submitted, error) {
 				batch := &genai.CreateBatchJobConfig{DisplayName: displayName, WebhookConfig: flags.webhook()}
 				if file != "" {
 					return s.Batch(ctx, flags.job, model, &genai.BatchJobSource{FileName: file}, batch)
 				}
-				lines, err := os.Open(requests)
-				if err != nil {
-					return submit.Submitted{}, fmt.Errorf("--requests: %w: %w", submit.ErrJob, err)
-				}
 				submitted, err := s.Requests(ctx, flags.job, model, lines, batch)
 				if errors.Is(err, submit.ErrJob) {
 					err = prefixed("--requests", err)
 				}
-				return submitted, errors.Join(err, lines.Close())
+				return submitted, err
 			})
 		},
 	}

@@ -213,6 +213,11 @@ func (l *Ledger) unique() time.Duration {
 	return time.Duration(hash.Sum64()%uint64(time.Second/time.Microsecond)) * time.Microsecond
 }
 
+// claimed reports whether this pass has claimed the operation before, and none has moved it since.
+func (m *move) claimed(rec operation.Record) bool {
+	return !m.found.passStart.IsZero() && rec.DueAt.Equal(m.found.Record.DueAt) && rec.Attempts == m.found.Record.Attempts
+}
+
 // again reads the operation after a commit that failed or was not answered. Where the move was made
 // it is done. Otherwise it moves what is still due: a delivery changed it.
 func (m *move) again(ctx context.Context) error {
@@ -229,11 +234,12 @@ func (m *move) again(ctx context.Context) error {
 	case made.Key != "" && rec.DueAt.Equal(made.DueAt) && rec.Attempts == made.Attempts:
 		m.result.Operation.Record, m.result.Operation.doc = rec, doc
 		return nil
-	case rec.DueAt.IsZero() || rec.DueAt.After(m.passStart):
+	case rec.DueAt.IsZero() || rec.DueAt.After(m.passStart) && !m.claimed(rec):
 		m.taken = true
 		return nil
 	}
 	// The mark is about the attempt that the query found, and about no other.
-	marked := m.found.marked && rec.Attempts == m.found.Record.Attempts
-	return m.try(ctx, DueOperation{Record: rec, doc: doc, marked: marked, widen: m.found.widen, leapt: m.found.leapt})
+	d := m.found
+	d.Record, d.doc, d.marked = rec, doc, d.marked && rec.Attempts == d.Record.Attempts
+	return m.try(ctx, d)
 }

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -101,6 +102,23 @@ var alertTests = []ledgerTest{
 		w.finish(w.granted("page@stuck-1"))
 		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectDone)
 		w.lives("settled, its alert done", false, w.settings.Retention)
+	}},
+	{"a quiet claim plans no alert: it is planned after Gemini was asked, and counts no look-up [R3, R4]", func(w *world) {
+		w.paged()
+		due, now := w.stuck()
+		due.Quiet = true
+		claimed, err := w.ledger().Postpone(w.ctx, due, now)
+		if err != nil || claimed.Stuck || claimed.Alert || claimed.Planned != 0 {
+			w.Fatalf("Postpone: %+v, %v", claimed, err)
+		}
+		alerted, err := w.ledger().AlertStuck(w.ctx, claimed.Operation)
+		if err != nil || !alerted.Stuck || !alerted.Alert || alerted.Planned != 1 {
+			w.Fatalf("AlertStuck: %+v, %v", alerted, err)
+		}
+		equal(w, "look-ups", w.record().Attempts, 1)
+		if _, err := w.ledger().AlertStuck(w.ctx, claimed.Operation); !errors.Is(err, ledger.ErrConflict) {
+			w.Errorf("AlertStuck of what was changed since its claim: %v", err)
+		}
 	}},
 	{"where no rule lists it nothing is planned: the caller logs it [R4]", func(w *world) {
 		w.paged()

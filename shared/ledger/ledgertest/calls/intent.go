@@ -18,7 +18,9 @@ func searched(w *World) {
 
 // unlisted is an intent that Gemini's list did not have.
 func unlisted(w *World) {
-	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{CorrelationID: "c-1", Collection: operation.Batches}))
+	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{
+		CorrelationID: "c-1", Collection: operation.Batches, Attempt: "first",
+	}))
 	w.Store.Advance(10 * time.Minute)
 	now := got[time.Time](w)(w.Ledger.Now(w.Ctx))
 	found := got[ledger.Page[ledger.DueIntent]](w)(w.Ledger.DueIntents(w.Ctx, now, ledger.Cursor{}, 1))
@@ -36,7 +38,9 @@ func forgettable(w *World) {
 }
 
 func intends(w *World) (any, error) {
-	intent, err := w.Ledger.Intend(w.Ctx, ledger.Intention{CorrelationID: "c-1", JobKind: "kind"})
+	intent, err := w.Ledger.Intend(w.Ctx, ledger.Intention{
+		CorrelationID: "c-1", JobKind: "kind", Attempt: "first",
+	})
 	return intent.State, err
 }
 

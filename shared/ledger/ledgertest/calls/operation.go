@@ -51,7 +51,9 @@ func disputing(w *World) operation.Event {
 }
 
 func (w *World) intend() {
-	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{CorrelationID: "c-1", JobKind: "kind"}))
+	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{
+		CorrelationID: "c-1", JobKind: "kind", Attempt: "first",
+	}))
 }
 
 var registers = func(w *World) (any, error) {
@@ -188,6 +190,15 @@ var passCalls = []Call{
 		w.register()
 		w.pass(24 * time.Hour)
 	}, Act: postpones, Settled: []error{ledger.ErrConflict}},
+	{Name: "AlertStuck", Arrange: func(w *World) {
+		w.register()
+		w.pass(24 * time.Hour)
+		w.operation.Quiet = true
+		w.operation = got[ledger.Postponed](w)(w.Ledger.Postpone(w.Ctx, w.operation, w.lookups.Start())).Operation
+	}, Act: func(w *World) (any, error) {
+		p, err := w.Ledger.AlertStuck(w.Ctx, w.operation)
+		return []any{p.Stuck, p.Alert, p.Planned}, err
+	}, Settled: []error{ledger.ErrConflict}},
 	{Name: "IngestAnswer/ended", Arrange: claimed, Act: func(w *World) (any, error) {
 		e := w.event("reconcile-1", operation.Succeeded)
 		e.Source = operation.Reconcile
