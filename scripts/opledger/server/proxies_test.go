@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // documented returns the configuration in a language that README.md has.
@@ -29,10 +31,7 @@ func documented(t *testing.T, language string) string {
 // proxy runs a proxy until the test ends, and waits until it answers at an address.
 func proxy(t *testing.T, address, program string, args ...string) {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Skipf("NOT RUN: %s is not installed", program)
-	}
+	path := harness.Program(t, program, "what it forwards is not tested")
 	command := exec.Command(path, args...)
 	command.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
 	var said strings.Builder
