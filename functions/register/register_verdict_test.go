@@ -33,7 +33,7 @@ func TestVerdict(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	now := w.clock.Now()
-	if _, err := w.ledger.PostponeIntent(t.Context(), page.Items[0].Unlisted(now), now); err != nil {
+	if _, err := w.ledger.PostponeIntent(t.Context(), page.Items[0].Unlisted(time.Time{}, now), now); err != nil {
 		t.Fatal(err)
 	}
 	asks("b", ledger.MaySubmit, 0)

@@ -42,17 +42,26 @@ func (i Intent) announced(id string) Intent {
 
 // ToList reports whether Gemini's list, read by a pass that begins at now, decides whether the
 // intent's operation may be submitted again. Only batches can be listed, so a submitter that did
-// not say what it submits is not helped by the list.
-func (i Intent) ToList(now time.Time) bool {
-	attempt := i.attempt()
-	return i.Waiting() && i.Collection == operation.Batches && attempt.ListedAt.IsZero() &&
-		!now.Before(attempt.At.Add(attemptOver))
+// not say what it submits is not helped by the list. leapt is when the store's clock leapt last: how
+// long before that the attempt was is not known.
+func (i Intent) ToList(leapt, now time.Time) bool {
+	return i.Waiting() && i.Collection == operation.Batches && i.attempt().ListedAt.IsZero() &&
+		!now.Before(i.attemptOver(leapt))
+}
+
+// attemptOver returns from when on the last attempt is over, on a clock that leapt last at leapt.
+func (i Intent) attemptOver(leapt time.Time) time.Time {
+	from := i.AttemptedAt()
+	if leapt.After(from) {
+		from = operation.Instant(leapt)
+	}
+	return from.Add(attemptOver)
 }
 
 // Unlisted returns d as it is to be stored by a pass that began at now and read Gemini's list to its
-// end, without an operation of the intent, and looked up its names in vain.
-func (d DueIntent) Unlisted(now time.Time) DueIntent {
-	if d.Intent.ToList(now) {
+// end, without an operation of the intent, and looked up its names in vain. leapt is as ToList's.
+func (d DueIntent) Unlisted(leapt, now time.Time) DueIntent {
+	if d.Intent.ToList(leapt, now) {
 		attempt := d.Intent.attempt()
 		attempt.ListedAt = operation.Instant(now)
 		d.Intent.Attempt = &attempt

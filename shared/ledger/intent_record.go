@@ -101,7 +101,7 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 				return err
 			}
 			var write *Write
-			intent, write = l.judge(i, intent, doc, nonce, snapshot.ReadTime)
+			intent, write = l.judge(i, intent, nonce, snapshot)
 			intent.Created, intent.Kept = recorded, kept
 			if write == nil {
 				return nil

@@ -21,9 +21,10 @@ const (
 	IsBound IntentVerdict = "bound"
 )
 
-// judge decides what the submitter of i may do with an intent that is stored, and returns it
-// as it is then, with the write of it, if any.
-func (l *Ledger) judge(i Intention, intent Intent, doc Document, nonce string, now time.Time) (Intent, *Write) {
+// judge decides what the submitter of i may do with the intent that was read, and returns it as it is
+// then, with the write of it, if any.
+func (l *Ledger) judge(i Intention, intent Intent, nonce string, read Snapshot) (Intent, *Write) {
+	doc, leapt, now := read.Documents[0], read.Leapt, read.ReadTime
 	attempt := intent.attempt()
 	listable := intent.Collection == operation.Batches && i.Collection == operation.Batches
 	changed, asked := intent, false
@@ -48,7 +49,7 @@ func (l *Ledger) judge(i Intention, intent Intent, doc Document, nonce string, n
 		asked = listable && intent.State == IntentAbandoned &&
 			(intent.DueAt.IsZero() || intent.DueAt.After(now.Add(l.settings.Interval)))
 		if !asked {
-			return l.waiting(changed, listable, now), nil
+			return l.waiting(changed, listable, leapt, now), nil
 		}
 	}
 	write := l.writeIntent(doc, changed, now)
@@ -58,18 +59,18 @@ func (l *Ledger) judge(i Intention, intent Intent, doc Document, nonce string, n
 		write.Data = stored
 	}
 	if stored.Verdict == MustWait {
-		stored = l.waiting(stored, listable, now)
+		stored = l.waiting(stored, listable, leapt, now)
 	}
 	return stored, &write
 }
 
-// waiting returns the intent with WaitUntil and WaitFor: a pass begins once the attempt is over, and takes up to
-// an interval to come.
-func (l *Ledger) waiting(intent Intent, listable bool, now time.Time) Intent {
+// waiting returns the intent with WaitUntil and WaitFor: a pass begins once the attempt is over, and
+// takes up to an interval to come.
+func (l *Ledger) waiting(intent Intent, listable bool, leapt, now time.Time) Intent {
 	if !listable {
 		return intent
 	}
-	intent.WaitUntil = intent.AttemptedAt().Add(attemptOver)
+	intent.WaitUntil = intent.attemptOver(leapt)
 	if intent.WaitUntil.Before(now) {
 		intent.WaitUntil = operation.Instant(now)
 	}

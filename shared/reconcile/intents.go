@@ -58,7 +58,7 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 		return !intent.DueAt.After(p.start)
 	}
 	return p.start.Sub(intent.AttemptedAt()) >= p.Ledger.Settings().Grace || intent.Overdue(p.start) ||
-		intent.ToList(p.start)
+		intent.ToList(p.lookups.Leapt(), p.start)
 }
 
 // intent handles a due intent that no listed batch matched. It looks up the names that deliveries
@@ -70,7 +70,7 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	intent := due.Intent
 	overdue := intent.Overdue(p.start) && p.Ledger.Steady(p.lookups.Leapt(), p.start)
 	over := intent.State == ledger.IntentAbandoned && intent.SearchOver(p.start)
-	toList := intent.ToList(p.start)
+	toList := intent.ToList(p.lookups.Leapt(), p.start)
 	if !overdue && !over && !toList && !p.claimIntent(ctx, due) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 		doubt = unanswered
 	}
 	if doubt == nil && s.readable {
-		due = due.Unlisted(p.start)
+		due = due.Unlisted(p.lookups.Leapt(), p.start)
 	}
 	switch {
 	case overdue:

@@ -129,7 +129,7 @@ func TestUnlistedRenewedBetween(t *testing.T) {
 	w.clock.Advance(interval)
 	w.passWith(reconcile.Options{})
 	w.decides("c-1", ledger.MaySubmit) // another pass was faster, and a submitter after it
-	_, err = w.ledger.PostponeIntent(t.Context(), page.Items[0].Unlisted(start), start)
+	_, err = w.ledger.PostponeIntent(t.Context(), page.Items[0].Unlisted(time.Time{}, start), start)
 	if err == nil {
 		t.Error("G6: what was renewed since is decided")
 	}

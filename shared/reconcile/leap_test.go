@@ -7,6 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -40,6 +41,35 @@ func TestLeapGivesNothingUp(t *testing.T) {
 	}
 	if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned {
 		t.Errorf("G6: %+v", intent)
+	}
+}
+
+// TestLeapDecidesNothing: a clock that leaps forward, and perhaps back, does not make an attempt five
+// minutes old: its submitter may be about to create the batch, so no other may submit [G6].
+func TestLeapDecidesNothing(t *testing.T) {
+	t.Parallel()
+	for what, leaps := range map[string][]time.Duration{
+		"forward": {8 * time.Hour}, "forward and back": {8 * time.Hour, 6*time.Minute - 8*time.Hour},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			store := ledgertest.Skew(w.store)
+			w.ledger = w.over(store)
+			w.intend("c-1", ledger.Intention{Collection: operation.Batches})
+			for _, by := range leaps {
+				if err := store.Leap(t.Context(), by); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, want := range []ledger.IntentVerdict{ledger.MustWait, ledger.MaySubmit} {
+				if _, err := w.reconciler(w.ledger).Pass(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				w.decides("c-1", want)
+				w.clock.Advance(attemptOver)
+			}
+		})
 	}
 }
 

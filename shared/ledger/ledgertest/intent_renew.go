@@ -58,7 +58,13 @@ func (w *world) waitingIntent(id string) ledger.DueIntent {
 // unlisted is what a pass does that begins now and reads Gemini's list in vain.
 func (w *world) unlisted(id string) {
 	w.Helper()
-	if _, err := w.ledger().PostponeIntent(w.ctx, w.waitingIntent(id).Unlisted(w.now()), w.now()); err != nil {
+	snapshot, err := w.store.Get(w.ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	now := snapshot.ReadTime
+	due := w.waitingIntent(id).Unlisted(snapshot.Leapt, now)
+	if _, err := w.ledger().PostponeIntent(w.ctx, due, now); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -263,7 +269,7 @@ var intentRenew = join(
 		due, may := w.waitingIntent("i-1"), 0
 		now := w.now()
 		return w.renewing("i-1", "a", &may), func(l *ledger.Ledger) error {
-				if _, err := l.PostponeIntent(w.ctx, due.Unlisted(now), now); !isConflict(err) {
+				if _, err := l.PostponeIntent(w.ctx, due.Unlisted(time.Time{}, now), now); !isConflict(err) {
 					return err
 				}
 				return nil

@@ -110,6 +110,28 @@ var intentVerdict = []ledgerTest{
 		w.unlisted("i-1")
 		w.decided("i-1", "again", ledger.MaySubmit)
 	}},
+	{"a clock that leapt forward does not end an attempt: it must run for five minutes first [G6]", func(w *world) {
+		w.decided("i-1", "alive", ledger.MaySubmit)
+		w.leap(8 * time.Hour)
+		for _, after := range []time.Duration{0, attemptOver - time.Second} {
+			w.store.Advance(after)
+			w.unlisted("i-1")
+			waits := w.decided("i-1", "again", ledger.MustWait)
+			near(w, "for", waits.WaitFor, attemptOver+w.settings.Interval-after)
+		}
+		w.store.Advance(time.Second)
+		w.unlisted("i-1")
+		w.decided("i-1", "again", ledger.MaySubmit)
+	}},
+	{"a leap before the attempt, or after it was decided, changes nothing [G6]", func(w *world) {
+		w.leap(8 * time.Hour)
+		w.store.Advance(time.Second)
+		w.decided("i-1", "dead", ledger.MaySubmit)
+		w.store.Advance(attemptOver)
+		w.unlisted("i-1")
+		w.leap(8 * time.Hour)
+		w.decided("i-1", "again", ledger.MaySubmit)
+	}},
 	{"an attempt of an older revision is decided, too, and cannot be withdrawn [L5]", func(w *world) {
 		w.decided("i-1", "new", ledger.MaySubmit)
 		w.store.Advance(attemptOver)

@@ -24,7 +24,7 @@ func unlisted(w *World) {
 	w.Store.Advance(10 * time.Minute)
 	now := got[time.Time](w)(w.Ledger.Now(w.Ctx))
 	found := got[ledger.Page[ledger.DueIntent]](w)(w.Ledger.DueIntents(w.Ctx, now, ledger.Cursor{}, 1))
-	got[bool](w)(w.Ledger.PostponeIntent(w.Ctx, found.Items[0].Unlisted(now), now))
+	got[bool](w)(w.Ledger.PostponeIntent(w.Ctx, found.Items[0].Unlisted(time.Time{}, now), now))
 }
 
 func (w *World) intent() ledger.Intent {
