@@ -162,7 +162,11 @@ func (f *submitFlags) report(
 		if errors.Is(err, submit.ErrJob) || errors.Is(err, gemini.ErrCorrelationID) || errors.Is(err, ledger.ErrIntention) {
 			return usageError{what}
 		}
-		return fmt.Errorf("%w%s", what, whatNext(submitted, err))
+		what = fmt.Errorf("%w%s", what, whatNext(submitted, err))
+		if unstored(err) {
+			return unread(what)
+		}
+		return what
 	}
 	if taken := submitted.Registered.CorrelationErr; taken != nil {
 		outside.note("registered without its correlation id, the job was submitted twice: %s", phrase.Safe(taken.Error()))
@@ -181,6 +185,17 @@ func (f *submitFlags) report(
 		phrase.Safe(submitted.Name), what, submitted.CorrelationID,
 		mergedWords(ledger.Merged{Added: submitted.Registered.Added, Kept: submitted.Kept}))
 	return err
+}
+
+// unstored reports whether the ledger gave no answer. Of an error that is about Gemini's answer, or
+// about an earlier run, something is known.
+func unstored(err error) bool {
+	for _, known := range []error{submit.ErrRefused, submit.ErrUnanswered, submit.ErrUncertain} {
+		if errors.Is(err, known) {
+			return false
+		}
+	}
+	return exitCode(err) == exitUnread
 }
 
 // whatNext says after an error what is recorded, and what to do.

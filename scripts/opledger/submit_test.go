@@ -5,10 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // submissions are one command line for each kind of operation.
@@ -117,6 +121,29 @@ func TestSubmitUnregistered(t *testing.T) {
 		"submitted, but not registered", "It runs",
 		"opledger register ", "--correlation-id c")
 	s.complaint(t)
+}
+
+// TestSubmitUnread: where the ledger could not be read the exit code says so, before and after Gemini was
+// asked.
+func TestSubmitUnread(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/newer")
+	sim, variables := fakeGemini(t, f)
+	args := with(submissions[0].args, "--correlation-id", "c-1")
+	cli(t, variables, args...).want(t, exitDone)
+	store, err := sqlite.Open(t.Context(), f.path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, path := range []ledger.Path{"intents/c-1", ledger.OperationPath("batches/newer")} {
+		ledgertest.Renumber(t, store, path, operation.NewestSchema+1)
+	}
+	cli(t, variables, args...).want(t, exitUnread, "a newer revision", "Nothing was submitted now").complaint(t)
+	sim.AnswerNext(geminisim.OpCreate, "", geminisim.Answer{Body: []byte(`{"name":"batches/newer"}`), Perform: true})
+	cli(t, variables, with(submissions[0].args, "--correlation-id", "c-2")...).want(t, exitUnread,
+		"submitted, but not registered", "It runs").complaint(t)
 }
 
 // TestSubmitRequests: the lines of a file are uploaded as they are, and the batch is of that file; a line
