@@ -27,6 +27,8 @@
 //	    Created by Intend, or by the Ingest or Register that meets the id first; see below.
 //	passes/lookups
 //	    The marks of the passes, and how the last one ended, by Lookups alone.
+//	passes/webhook
+//	    The deliveries that the webhook refused in a row, by AddRefusals alone [W1].
 //	settings/planning
 //	    The settings that decide what is planned, by StoreSettings alone [L7].
 //	quarantine/{delivery id}

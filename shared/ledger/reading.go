@@ -18,6 +18,7 @@ func (l *Ledger) Reading() Reading { return Reading{l} }
 type readingHalf interface {
 	Now(context.Context) (time.Time, error)
 	LastPass(context.Context) (Pass, time.Time, error)
+	Refusals(context.Context) (Refusals, error)
 	Ends(context.Context, Cursor, int) (Page[operation.Record], error)
 	Record(context.Context, operation.Key) (operation.Record, error)
 	Find(context.Context, operation.Name) ([]operation.Key, error)

@@ -73,6 +73,9 @@ func FrozenDocuments() []Frozen {
 			"Last": "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
 		}},
 		{Kind: "pass", Data: frozenPass()}, // the same document, since its passes report how they end
+		{Kind: "refusals", Data: ledger.Refusals{
+			Schema: 1, Version: 2, Count: 20, Reason: "signature", FirstAt: at(1), LastAt: at(2), AcceptedAt: at(3),
+		}},
 		{Kind: "settings", Data: ledger.StoredSettings{
 			Schema: 1, Version: 2, Digest: "9f86d081", Rules: []ledger.Rule{{
 				Name: "publish", On: []operation.State{operation.Succeeded}, Alerts: []ledger.Alert{ledger.AlertStuck},

@@ -55,6 +55,7 @@ var ledgerGroups = []struct {
 	{"OperationMarks", operationMarks},
 	{"Leap", leapTests},
 	{"PassLast", passLast},
+	{"PassRefusals", passRefusals},
 	{"SettingsStored", settingsStored},
 	{"EffectRequeue", effectRequeue},
 	{"EffectRequeueStarvation", effectRequeueStarvation},

@@ -115,6 +115,12 @@ var operationCalls = []Call{
 		_, err := w.Ledger.StoreSettings(w.Ctx, ledger.NewStoredSettings("serve", w.Ledger.Settings().Rules, nil))
 		return nil, err
 	}},
+	{Name: "AddRefusals", Arrange: nothing, Act: func(w *World) (any, error) {
+		var refused ledger.Refusals
+		refused.Refuse("signature", time.Unix(0, 0))
+		_, err := w.Ledger.AddRefusals(w.Ctx, refused, time.Unix(0, 0))
+		return nil, err
+	}},
 	{Name: "StorePause", Arrange: nothing, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.StorePause(w.Ctx, ledger.EffectsPaused)
 	}},

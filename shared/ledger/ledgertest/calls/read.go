@@ -60,6 +60,7 @@ func readCalls() []Call {
 	return []Call{
 		reading("Now", func(c ctx, l l) (bool, error) { now, err := l.Now(c); return now.IsZero(), err }),
 		reading("LastPass", func(c ctx, l l) (ledger.Pass, error) { last, _, err := l.LastPass(c); return last, err }),
+		reading("Refusals", func(c ctx, l l) (ledger.Refusals, error) { return l.Refusals(c) }),
 		reading("Record", func(c ctx, l l) (record, error) { return l.Record(c, key) }),
 		reading("Find", func(c ctx, l l) ([]operation.Key, error) { return l.Find(c, nameOf(2)) }),
 		reading("Find/of a bare id", func(c ctx, l l) ([]operation.Key, error) {

@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// refusalsPath is the one document about the deliveries that the webhook refused.
+const refusalsPath Path = PassesCollection + "/webhook"
+
+// RefusalsFor is for how long Gemini redelivers what was refused: a refusal that comes later after the
+// last one begins another row.
+const RefusalsFor = 24 * time.Hour
+
+// Refusals are the deliveries that the webhook refused in a row, with none accepted between them [W1].
+// Only a process that counts them in memory stores them: serve does. They say how many, and nothing of
+// what a sender wrote.
+type Refusals struct {
+	Schema  int   `json:"schema" firestore:"schema"`
+	Version int64 `json:"version" firestore:"version"`
+	Count   int   `json:"count" firestore:"count"`
+	// Reason is that of the last one, as the log has it: signature, no-secret …
+	Reason  string    `json:"reason,omitempty" firestore:"reason,omitempty"`
+	FirstAt time.Time `json:"firstAt,omitzero" firestore:"firstAt,omitempty"` // by the store's clock, as the others
+	LastAt  time.Time `json:"lastAt,omitzero" firestore:"lastAt,omitempty"`
+	// AcceptedAt is when a delivery was accepted after refusals; what is accepted after that alone is not
+	// stored.
+	AcceptedAt time.Time `json:"acceptedAt,omitzero" firestore:"acceptedAt,omitempty"`
+}
+
+// Refuse counts a refusal for a reason.
+func (r *Refusals) Refuse(reason string, at time.Time) {
+	r.Add(Refusals{Count: 1, Reason: reason, FirstAt: at, LastAt: at})
+}
+
+// Accept ends the row.
+func (r *Refusals) Accept(at time.Time) { r.Add(Refusals{AcceptedAt: at}) }
+
+// Add adds what was counted later, by the same clock.
+func (r *Refusals) Add(later Refusals) {
+	if !later.AcceptedAt.IsZero() {
+		*r = Refusals{Schema: r.Schema, Version: r.Version, AcceptedAt: later.AcceptedAt}
+	}
+	if later.Count == 0 {
+		return
+	}
+	if r.Count == 0 || later.FirstAt.Sub(r.LastAt) > RefusalsFor {
+		r.Count, r.FirstAt = 0, later.FirstAt
+	}
+	r.Count += later.Count
+	r.Reason, r.LastAt = later.Reason, later.LastAt
+}
+
+// AddRefusals adds what a process has counted since it last did so: one read, and one write unless
+// there is no refusal in it or in the ledger. now is the time by the clock of what was counted. It
+// returns what is stored then. The error is that of [Ledger.Refusals].
+func (l *Ledger) AddRefusals(ctx context.Context, counted Refusals, now time.Time) (stored Refusals, err error) {
+	var later *Refusals // what is added, by the store's clock
+	err = l.decide(ctx, "storing what the webhook refused", func(int) error {
+		var doc Document
+		var at time.Time
+		if stored, doc, at, err = l.readRefusals(ctx); err != nil {
+			return err
+		}
+		if later == nil {
+			shifted := counted.shifted(at.Sub(now))
+			later = &shifted
+		} else if later.Count > 0 && stored.LastAt.Equal(later.LastAt) {
+			return nil // the commit succeeded, and its answer was lost
+		}
+		if later.Count == 0 && stored.Count == 0 {
+			return nil
+		}
+		stored.Add(*later)
+		stored.Schema, stored.Version = max(stored.Schema, operation.SchemaVersion), stored.Version+1
+		return l.commit(ctx, Write{Path: refusalsPath, Token: doc.Token, Data: stored})
+	})
+	return stored, err
+}
+
+// shifted returns r by a clock that is that far ahead.
+func (r Refusals) shifted(ahead time.Duration) Refusals {
+	for _, at := range []*time.Time{&r.FirstAt, &r.LastAt, &r.AcceptedAt} {
+		if !at.IsZero() {
+			*at = operation.Instant(at.Add(ahead))
+		}
+	}
+	return r
+}
+
+// Refusals returns what the webhook refused in a row: one document read; zero where no process has
+// stored any. The error is a [Broken] where the document cannot be read, else the store's.
+func (l *Ledger) Refusals(ctx context.Context) (Refusals, error) {
+	stored, _, _, err := l.readRefusals(ctx)
+	return stored, err
+}
+
+func (l *Ledger) readRefusals(ctx context.Context) (Refusals, Document, time.Time, error) {
+	snapshot, err := l.store.Get(ctx, refusalsPath)
+	if err != nil {
+		return Refusals{}, Document{}, time.Time{}, fmt.Errorf("reading what the webhook refused: %w", err)
+	}
+	doc := snapshot.Documents[0]
+	stored, err := decode(doc, func(Refusals) Path { return refusalsPath })
+	return stored, doc, operation.Instant(snapshot.ReadTime), err
+}
