@@ -43,6 +43,9 @@ type Options struct {
 	// where there are none.
 	Confirm   trust.Policy
 	Confirmer *confirm.Confirmer
+	// Count, if not nil, is told of each delivery that was refused why, and "" of each that was accepted,
+	// of a canary's neither: it must not block.
+	Count func(refused string)
 	// Timeout is within what time a delivery is answered, whatever the store does; 0: DefaultTimeout.
 	Timeout time.Duration
 	Now     func() time.Time
@@ -55,6 +58,9 @@ const DefaultTimeout = 10 * time.Second
 // New returns the function.
 func New(o Options) http.Handler {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	if o.Count == nil {
+		o.Count = func(string) {}
+	}
 	return httpfunc.OnlyPOST(handler(o))
 }
 
@@ -89,6 +95,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reason, answered := refusal(err)
 		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
 			"error", withRemedy(err))
+		h.Count(reason)
 		httpfunc.WriteError(w, answered)
 		return
 	}
@@ -98,6 +105,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	logAccepted(ctx, log, receipt, proof, h.Now().Sub(began))
+	if !receipt.Key.IsCanary() {
+		h.Count("")
+	}
 	httpfunc.WriteJSON(w, http.StatusOK, answer{
 		Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered,
 	})

@@ -68,6 +68,7 @@ type options struct {
 	placed               geminisim.MetadataPlace
 	gate                 func(*world) *trust.Gate // instead of one with the fixed secret
 	noKey                int                      // how often there is no client for Gemini
+	count                func(refused string)
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -106,7 +107,7 @@ func newWorld(t *testing.T, o options) *world {
 		return client, nil
 	}
 	w.server = httptest.NewServer(webhook.New(webhook.Options{
-		Ledger: w.ledger, Gate: o.gate(w), Confirm: cmp.Or(o.confirm, trust.Dynamic), Now: w.clock.Now,
+		Ledger: w.ledger, Gate: o.gate(w), Confirm: cmp.Or(o.confirm, trust.Dynamic), Now: w.clock.Now, Count: o.count,
 		Log:       logging.New(w.log, "p"),
 		Timeout:   time.Hour, // a busy machine must not end a delivery; that is TestHungStore's
 		Confirmer: confirm.New(confirm.Options{Ledger: w.ledger, Gemini: connect, Now: w.clock.Now}),

@@ -29,6 +29,7 @@ type Overview struct {
 	// LastPass is how the last reconcile pass ended, with the webhook's health as it saw it; the zero
 	// Pass where none has reported.
 	LastPass ledger.Pass `json:"lastPass,omitzero"`
+	Refused  Refused     `json:"refused"`
 	// Paused: the ledger, or the process that reads, says that effects are paused.
 	Paused    bool      `json:"paused"`
 	Conflicts Conflicts `json:"conflicts"`
@@ -41,6 +42,8 @@ type Overview struct {
 // A Reader is what an Overview is read from. A [ledger.Ledger] is one.
 type Reader interface {
 	LastPass(context.Context) (ledger.Pass, time.Time, error)
+	Refusals(context.Context) (ledger.Refusals, error)
+	Ends(context.Context, ledger.Cursor, int) (ledger.Page[operation.Record], error)
 	List(context.Context, ledger.Filter) (ledger.Page[operation.Record], error)
 	CountOperations(context.Context, ledger.Filter) (ledger.Total, error)
 	OpenEffects(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueEffect], error)
@@ -162,7 +165,7 @@ func Read(ctx context.Context, r Reader, options Options) (Overview, error) {
 	}
 	var err error
 	for _, read := range []func(context.Context, Reader, int) error{
-		o.readPending, o.readLate, o.readEffects, o.readFailing, o.readDead, o.readQuarantine, o.readIntents,
+		o.readRefused, o.readPending, o.readLate, o.readEffects, o.readFailing, o.readDead, o.readQuarantine, o.readIntents,
 		o.readConflicts, o.readUnregistered,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))

@@ -54,6 +54,7 @@ func (o *Overview) judge(interval time.Duration) {
 	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
 	o.judgeEffects(late, add)
 	o.judgePass(interval, add)
+	o.judgeRefused(add)
 	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
 		phrase.Span(o.At.Sub(o.Pending.DueSince)))
 	add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())

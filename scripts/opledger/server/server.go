@@ -118,6 +118,7 @@ type Server struct {
 	handlers   effect.HandlerOptions
 	options    Options
 
+	refusals     refusals
 	readiness    readiness
 	outage       outage
 	left         atomic.Bool // an effect is due that was left to another process, which was not told
@@ -199,7 +200,7 @@ func (s *Server) newWebhook(ctx context.Context, settings config.Webhook) (http.
 	})
 	return webhookfn.New(webhookfn.Options{
 		Ledger: s.Ledger, Gate: gate, Confirm: settings.Confirm, Confirmer: confirmer, Timeout: settings.Timeout,
-		Now: s.options.Now, Log: s.options.Log,
+		Count: func(refused string) { s.refusals.count(refused, s.options.Now()) }, Now: s.options.Now, Log: s.options.Log,
 	}), nil
 }
 
@@ -221,6 +222,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	var background sync.WaitGroup
 	background.Go(func() { s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run) })
 	background.Go(func() { s.schedule(ctx) })
+	background.Go(func() { s.keepRefusals(ctx) })
 	listeners := s.listen(work, listener, webhooks)
 	background.Go(func() { s.watchFile(ctx, listeners.failed) })
 	select {

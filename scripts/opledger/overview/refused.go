@@ -1,0 +1,74 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Refused are the deliveries that the webhook of serve refused since it last accepted one, as far as
+// the last of them is no older than ledger.RefusalsFor [W1]. Some may be strangers'.
+type Refused struct {
+	Count  int       `json:"count"`
+	Reason string    `json:"reason,omitempty"` // of the last
+	Since  time.Time `json:"since,omitzero"`
+	Last   time.Time `json:"last,omitzero"`
+	// Unannounced counts the newest ends since then, where look-ups found every one of them: so Gemini's
+	// own deliveries are among those refused.
+	Unannounced int `json:"unannounced"`
+}
+
+// mostEnds is how many of the newest ends are read where deliveries were refused.
+const mostEnds = 5
+
+func (o *Overview) readRefused(ctx context.Context, l Reader, _ int) error {
+	refusals, err := l.Refusals(ctx)
+	var unreadable ledger.Broken
+	if errors.As(err, &unreadable) {
+		o.Broken = append(o.Broken, unreadable)
+		return nil
+	}
+	if err != nil || refusals.Count == 0 || o.At.Sub(refusals.LastAt) > ledger.RefusalsFor {
+		return err
+	}
+	o.Refused = Refused{
+		Count: refusals.Count, Reason: refusals.Reason, Since: refusals.FirstAt, Last: refusals.LastAt,
+	}
+	page, err := l.Ends(ctx, ledger.Cursor{}, mostEnds)
+	if err != nil {
+		return err
+	}
+	o.Refused.Unannounced = unannounced(page.Items, refusals.FirstAt)
+	return nil
+}
+
+// unannounced counts the ends since then, newest first; 0 where a delivery reported one of them.
+func unannounced(ends []operation.Record, since time.Time) (n int) {
+	for _, r := range ends {
+		switch {
+		case r.SettledAt.Before(since):
+			return n
+		case r.SettledBy == operation.Webhook && !r.Key.IsCanary():
+			return 0
+		case r.SettledBy == operation.Reconcile:
+			n++
+		}
+	}
+	return n
+}
+
+// fewRefused may be a scanner's, as in the deployed alert. Gemini redelivers what is refused.
+const fewRefused = 2
+
+// judgeRefused adds that Gemini's deliveries are refused: requests of strangers alone, and ends that a
+// look-up finds now and then, need no operator.
+func (o *Overview) judgeRefused(add adder) {
+	r := o.Refused
+	add(r.Count > fewRefused && r.Unannounced > 0, AboutWebhook, "webhook check",
+		"the webhook refused %s in %s (%s) and accepted none, and every end was found by a look-up: has it Gemini's secret?",
+		phrase.Counted(r.Count, "request"), phrase.Span(o.At.Sub(r.Since)), phrase.Safe(r.Reason))
+}

@@ -1,0 +1,54 @@
+package overview
+
+import (
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestJudgeRefused: refused deliveries need an operator where every end since the first was found by a
+// look-up [W1]; a scanner's few, and those of strangers while Gemini's are accepted, do not.
+func TestJudgeRefused(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	since := now.Add(-2 * time.Hour)
+	end := func(key operation.Key, by operation.Source, after time.Duration) operation.Record {
+		return operation.Record{Key: key, SettledBy: by, SettledAt: since.Add(after)}
+	}
+	found := end("batches/a", operation.Reconcile, time.Minute)
+	for _, c := range []struct {
+		about   string
+		refused int
+		ends    []operation.Record // newest first
+		problem bool
+	}{
+		{"a look-up found the only end", 20, []operation.Record{found}, true},
+		{"an end from before was delivered", 20, []operation.Record{
+			found, end("batches/b", operation.Webhook, -time.Second),
+		}, true},
+		{"a canary signs with the same wrong secret", 20, []operation.Record{
+			end("batches/"+operation.CanaryPrefix+"b", operation.Webhook, time.Minute), found,
+		}, true},
+		{"another end was delivered", 20, []operation.Record{found, end("batches/b", operation.Webhook, 0)}, false},
+		{"nothing has ended since", 20, []operation.Record{end("batches/a", operation.Reconcile, -time.Second)}, false},
+		{"nothing has ended", 20, nil, false},
+		{"a scanner's few", fewRefused, []operation.Record{found}, false},
+		{"one more", fewRefused + 1, []operation.Record{found}, true},
+	} {
+		o := Overview{At: now, Refused: Refused{Count: c.refused, Reason: "signature", Since: since, Last: now}}
+		o.Refused.Unannounced = unannounced(c.ends, since)
+		if o.judge(5 * time.Minute); (len(o.Problems) == 1) != c.problem {
+			t.Errorf("%s: %+v", c.about, o.Problems)
+		}
+	}
+	o := Overview{At: now, Refused: Refused{Count: 20, Reason: "signature", Since: since, Unannounced: 3}}
+	o.judge(5 * time.Minute)
+	want := Problem{
+		AboutWebhook, "the webhook refused 20 requests in 2h00m (signature) and accepted none, and every end was found " +
+			"by a look-up: has it Gemini's secret?", "opledger webhook check",
+	}
+	if len(o.Problems) != 1 || o.Problems[0] != want {
+		t.Errorf("%+v, want %+v", o.Problems, want)
+	}
+}

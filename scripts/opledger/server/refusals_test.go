@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const (
+	rightSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	wrongSecret = "whsec_YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODk="
+)
+
+// A refuser is a server with one signing secret, in a bubble of synctest, and what it writes.
+type refuser struct {
+	*testing.T
+	server *Server
+	writes *ledgertest.Counting
+	stop   func() // ends the server's counting, and waits for it
+}
+
+func newRefuser(t *testing.T) *refuser {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := config.Parse[Settings]([]string{"GEMINI_API_KEY=k", "OPLEDGER_WEBHOOK_SECRET=" + rightSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &refuser{T: t, writes: ledgertest.Count(store)}
+	r.server, err = New(t.Context(), settings, Options{
+		Store: r.writes, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.server.keepRefusals(ctx)
+	}()
+	r.stop = func() { cancel(); <-ended }
+	t.Cleanup(func() {
+		r.stop()
+		if err := errors.Join(r.server.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// deliver posts an event about an operation, signed with secret.
+func (r *refuser) deliver(secret, name string, status int) {
+	r.Helper()
+	body := `{"type":"batch.succeeded","data":{"id":"` + name + `"}}`
+	now := time.Now()
+	header := http.Header{
+		"Webhook-Id": {name}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)},
+		"Webhook-Signature": {geminisim.Sign(secret, name, now, []byte(body))},
+	}
+	if got, text := r.server.post(r.T, header, body); got != status {
+		r.Errorf("%d %s, want %d", got, text, status)
+	}
+}
+
+// problems returns what needs an operator.
+func (r *refuser) problems() []overview.Problem {
+	r.Helper()
+	o, err := overview.Read(r.Context(), r.server.Ledger, overview.Options{Interval: 5 * time.Minute, Most: 5})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return o.Problems
+}
+
+// found ends an operation as a reconcile pass does that finds its end.
+func (r *refuser) found(name string) {
+	r.Helper()
+	n := operation.Name{Key: operation.Key(name), Resource: name}
+	_, err := r.server.Ledger.Register(r.Context(), ledger.Registration{Name: n})
+	if err == nil {
+		_, err = r.server.Ledger.Ingest(r.Context(), operation.Event{
+			Name: n, DeliveryID: "reconcile-1", Source: operation.Reconcile, State: operation.Succeeded,
+		})
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// TestServeTellsRefusals: with a wrong secret 20 of 20 deliveries are refused and every end is found by a
+// look-up: that needs an operator within a minute, until a delivery is accepted [W1].
+func TestServeTellsRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRefuser(t)
+		for i := range 20 {
+			r.deliver(wrongSecret, "batches/"+strconv.Itoa(i), http.StatusUnauthorized)
+		}
+		time.Sleep(2 * storeRefusalsEvery)
+		if got := r.problems(); len(got) != 0 {
+			t.Errorf("strangers alone: %+v", got)
+		}
+		r.found("batches/1")
+		if got := r.problems(); len(got) != 1 || got[0].About != overview.AboutWebhook {
+			t.Errorf("%+v", got)
+		}
+		r.deliver(rightSecret, "batches/1", http.StatusOK)
+		time.Sleep(2 * storeRefusalsEvery)
+		if got := r.problems(); len(got) != 0 {
+			t.Errorf("after a delivery was accepted: %+v", got)
+		}
+	})
+}
+
+// TestRefusalsCostAWriteAMinute: whatever callers send who prove nothing, what they cost is one write a
+// minute, of one document, and none is lost at the end of the server [W1].
+func TestRefusalsCostAWriteAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRefuser(t)
+		time.Sleep(storeRefusalsEvery)
+		before := r.writes.Counts()
+		for range 100 {
+			for range 5 {
+				r.deliver(wrongSecret, "batches/a", http.StatusUnauthorized)
+			}
+			time.Sleep(storeRefusalsEvery / 10)
+		}
+		synctest.Wait()
+		if writes := r.writes.Counts().Writes - before.Writes; writes > 11 {
+			t.Errorf("%d writes in ten minutes", writes)
+		}
+		r.deliver(wrongSecret, "batches/a", http.StatusUnauthorized)
+		r.stop()
+		stored, err := r.server.Ledger.Refusals(t.Context())
+		if err != nil || stored.Count != 501 || stored.Reason != "signature" {
+			t.Errorf("%+v, %v", stored, err)
+		}
+	})
+}
+
+// TestAcceptedDeliveriesCostNoMore: while none is refused, the count of deliveries is never written, and
+// read once.
+func TestAcceptedDeliveriesCostNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRefuser(t)
+		for range 3 {
+			r.deliver(rightSecret, "batches/a", http.StatusOK)
+			time.Sleep(2 * storeRefusalsEvery)
+		}
+		stored, err := r.server.Ledger.Refusals(t.Context())
+		if err != nil || stored != (ledger.Refusals{}) || !r.server.refusals.none {
+			t.Errorf("%+v, %v", stored, err)
+		}
+		if counted := r.server.refusals.take(); counted != (ledger.Refusals{}) {
+			t.Errorf("%+v", counted)
+		}
+	})
+}
+
+// TestRefusalsAreKept: what could not be stored is stored later, with what came meanwhile.
+func TestRefusalsAreKept(t *testing.T) {
+	t.Parallel()
+	var r refusals
+	at := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	r.count("signature", at)
+	counted := r.take()
+	r.count("no-secret", at.Add(time.Minute))
+	r.stored(counted, ledger.Refusals{}, ledger.ErrUnavailable)
+	want := ledger.Refusals{Count: 2, Reason: "no-secret", FirstAt: at, LastAt: at.Add(time.Minute)}
+	if got := r.take(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
