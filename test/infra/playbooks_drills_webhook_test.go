@@ -118,11 +118,21 @@ var drillsOfWebhook = []drill{
 				o.secrets.SetDisabled(v.Name)
 			}
 			o.secrets.Put(storedSecret, other, o.clock.Now())
-			genuine(o)
-			s.may = []string{"opledger webhook check"}
+			o.countsRefusals()
+			for range 3 {
+				genuine(o)
+			}
+			o.tick()
+			s.may = []string{"opledger webhook check", "opledger status"}
 		},
 		sees: []string{"signature", "wrong"}, fix: []string{"webhook rotate"},
-		after: genuine, over: []string{"ok ", "applied"}, gone: []string{"wrong"},
+		after: func(o *oncall) {
+			genuine(o)
+			if refusals, err := o.ledger.Refusals(o.Context()); err != nil || refusals.Count > 0 {
+				o.Errorf("%+v %v", refusals, err)
+			}
+		},
+		over: []string{"ok ", "applied"}, gone: []string{"wrong"},
 	},
 	noSecretAs("a version was disabled", nil),
 	noSecretAs("all versions were destroyed", []string{"webhook rotate"}),

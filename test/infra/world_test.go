@@ -44,6 +44,7 @@ type world struct {
 	receiver *httptest.Server // of the http effect
 	answer   atomic.Int32     // its status
 	knows    ledger.Pause     // of Reconcile
+	count    func(string)     // of Webhook, as serve counts what it refuses
 }
 
 var ends = []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired}
