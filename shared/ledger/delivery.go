@@ -36,6 +36,15 @@ func deduplicate(doc Document, rec operation.Record) (duplicate bool, writer str
 	return doc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt), seen.Writer, nil
 }
 
+// of returns a delivery of a record: it counts as one [W4] where the clock stands behind what it was
+// at the record's beginning.
+func (d Delivery) of(rec operation.Record) Delivery {
+	if rec.CreatedAt.After(d.ReceivedAt) {
+		d.ReceivedAt = rec.CreatedAt
+	}
+	return d
+}
+
 func (l *Ledger) delivery(e operation.Event, r Receipt, nonce string, now time.Time) Delivery {
 	return Delivery{
 		Schema: operation.SchemaVersion, ID: printable(e.DeliveryID), Source: e.Source, Type: e.Type, Name: e.Resource,

@@ -86,6 +86,7 @@ func (e *Effect) fail(cause error, now time.Time) {
 	if e.Failing != nil {
 		failing = *e.Failing
 	}
+	notAfter(now, &failing.Since)
 	failing.Times++
 	failing.Last = now
 	if failing.AlertedAt.IsZero() && now.Sub(failing.Since) >= alertFailingAfter {

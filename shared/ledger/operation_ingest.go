@@ -284,7 +284,7 @@ func (c *ingestion) commit(ctx context.Context, e operation.Event, at reading, d
 		_, write := l.writeRecord(at.record, planned.record, at.now)
 		writes = append(append(writes, planned.writes...), write)
 	}
-	delivery := l.delivery(e, d.receipt, c.nonce, at.now)
+	delivery := l.delivery(e, d.receipt, c.nonce, at.now).of(at.rec)
 	writes = append(writes, Write{Path: at.delivery.Path, Token: at.delivery.Token, Data: delivery})
 	if len(writes) == 1 { // nothing that another event about the operation changes
 		c.unlock()

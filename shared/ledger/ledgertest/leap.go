@@ -10,6 +10,9 @@ import (
 // leap sets the clock of the world's store.
 func (w *world) leap(d time.Duration) {
 	w.Helper()
+	if checked, ok := w.store.Store.(*Checked); ok {
+		checked.Leaps = true
+	}
 	if err := w.store.Leap(w.ctx, d); err != nil {
 		w.Fatal(err)
 	}
@@ -27,6 +30,35 @@ func (w *world) bringBack(want int) {
 // leapTests: a clock that leaps forward and back leaves nothing farther away than it can be, and
 // nothing is given up by an age that the clock made up.
 var leapTests = []ledgerTest{
+	{"a delivery of before the record, by a clock that was ahead, is a duplicate [W4]", func(w *world) {
+		w.leap(8 * time.Hour)
+		w.register()
+		w.leap(-8 * time.Hour)
+		for _, e := range []operation.Event{
+			w.event("running", operation.Running, time.Second), w.event("pending", operation.Pending, time.Second),
+		} {
+			w.ingest(e)
+			equal(w, e.DeliveryID, w.ingest(e).Outcome, ledger.Duplicate)
+		}
+	}},
+	{"an end is not withheld for a registration by a clock that was ahead [L3]", func(w *world) {
+		w.leap(29 * 24 * time.Hour)
+		w.register()
+		w.leap(-29 * 24 * time.Hour)
+		r := w.ingest(w.event("success", operation.Succeeded, time.Second))
+		equal(w, "planned", r.Planned, 1)
+		equal(w, "withheld", r.Withheld, 0)
+	}},
+	{"an effect fails since now where it failed first by a clock that was ahead [S4]", func(w *world) {
+		w.succeed()
+		w.leap(29 * 24 * time.Hour)
+		w.store.Advance(w.release(w.granted(publish), 0))
+		lease := w.granted(publish)
+		w.leap(-29 * 24 * time.Hour)
+		w.release(lease, 0)
+		failing := w.effect(publish).Failing
+		equal(w, "failing", failing.Since, failing.Last)
+	}},
 	{"a look-up is due as soon as the clock is back [R6]", func(w *world) {
 		w.register()
 		w.leap(8 * time.Hour)

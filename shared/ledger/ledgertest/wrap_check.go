@@ -31,6 +31,8 @@ import (
 //     whose key is not its own [K4].
 type Checked struct {
 	ledger.Store
+	// Leaps: the store's clock may leap back, so that what came later may have an earlier time.
+	Leaps  bool
 	t      testing.TB
 	fences fences
 }
@@ -41,7 +43,7 @@ func Check(t testing.TB, store ledger.Store) *Checked { return &Checked{Store: s
 // Commit is the store's Commit, after the checks.
 func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	for _, w := range writes {
-		if err := checkWrite(w); err != nil {
+		if err := checkWrite(w, c.Leaps); err != nil {
 			c.t.Errorf("a write that no store should see: %.80s: %v", w.Path, err)
 		}
 		if err := checkFrozen(w); err != nil {
@@ -67,7 +69,7 @@ func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.
 	return tokens, err
 }
 
-func checkWrite(w ledger.Write) error {
+func checkWrite(w ledger.Write, leaps bool) error {
 	if w.Data == nil {
 		return nil
 	}
@@ -87,7 +89,7 @@ func checkWrite(w ledger.Write) error {
 	case operation.Record:
 		err = checkRecord(document)
 	case ledger.Effect:
-		err = checkEffect(document)
+		err = checkEffect(document, leaps)
 	}
 	return errors.Join(err, checkText("", v))
 }

@@ -122,7 +122,7 @@ func commitsOnlyFailed(commit []ledger.Write) bool {
 }
 
 // checkEffect returns an error for what no effect of the ledger may hold.
-func checkEffect(effect ledger.Effect) error {
+func checkEffect(effect ledger.Effect, leaps bool) error {
 	var errs []error
 	must := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -172,12 +172,12 @@ func checkEffect(effect ledger.Effect) error {
 		seen[replay.Message] = true
 	}
 	must(effect.DiedAt.IsZero() || dead, "it is %s and died at %v", effect.State, effect.DiedAt)
-	return errors.Join(append(errs, checkHistory(effect))...)
+	return errors.Join(append(errs, checkHistory(effect, leaps))...)
 }
 
 // checkHistory returns an error for what no effect's history may hold. Only its last entry may be
-// open: that of the claim. Every other ended before the next began.
-func checkHistory(effect ledger.Effect) error {
+// open: that of the claim. Every other ended before the next began, unless the clock leaps.
+func checkHistory(effect ledger.Effect, leaps bool) error {
 	if len(effect.History) > 10 {
 		return fmt.Errorf("its history has %d entries", len(effect.History))
 	}
@@ -187,9 +187,9 @@ func checkHistory(effect ledger.Effect) error {
 		switch {
 		case open != (a.Outcome == "") || open != a.Ended.IsZero() || open && a.Fence != effect.Fence:
 			return fmt.Errorf("it is %s with fence %d and has the attempt %+v", effect.State, effect.Fence, a)
-		case a.Began.IsZero() || !open && a.Ended.Before(a.Began) || a.Fence > effect.Fence || len(a.Error) > 200:
+		case a.Began.IsZero() || !leaps && !open && a.Ended.Before(a.Began) || a.Fence > effect.Fence || len(a.Error) > 200:
 			return fmt.Errorf("it has the attempt %+v", a)
-		case i > 0 && (a.Fence <= effect.History[i-1].Fence || a.Began.Before(effect.History[i-1].Ended)):
+		case i > 0 && (a.Fence <= effect.History[i-1].Fence || !leaps && a.Began.Before(effect.History[i-1].Ended)):
 			return fmt.Errorf("the attempt %+v follows %+v", a, effect.History[i-1])
 		case !utf8.ValidString(a.Error):
 			return fmt.Errorf("the error of an attempt is not UTF-8: %.40q", a.Error)
