@@ -62,21 +62,25 @@ type accepting struct{ ledger.Store }
 func (accepting) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error) { return nil, nil }
 
 // commit checks a commit before it is made.
-func (c *checker) commit(s *store, by string, writes []ledger.Write) {
+func (c *checker) commit(s *store, by *actor, writes []ledger.Write) {
 	_, _ = c.writes.Commit(context.Background(), writes...) // it accepts all, and complains by itself
 	for _, w := range writes {
 		before := s.documents[w.Path]
 		switch after := w.Data.(type) {
 		case operation.Record:
 			was, known := dataOf[operation.Record](before)
-			c.record(was, after, known)
+			c.record(by, was, after, known)
 			if after.Registered && !after.Settled() && after.Abandoned == nil && after.DueAt.IsZero() {
 				c.violated("%s is pending and has no dueAt [L3]", after.Key)
 			}
 		case ledger.Effect:
 			was, _ := dataOf[ledger.Effect](before)
 			c.effect(w.Path, was, after)
-			c.holder(w.Path, by, was, after)
+			c.holder(w.Path, by.name, was, after)
+		case ledger.Intent:
+			if was, _ := dataOf[ledger.Intent](before); was.State == ledger.IntentOpen && after.State == ledger.IntentAbandoned {
+				c.steady(by, w.Path, c.w.settings.StuckAfter)
+			}
 		case ledger.Item:
 			if after.State == ledger.ItemFailed {
 				c.w.gate.met[metItemFailed]++
@@ -107,7 +111,7 @@ func (c *checker) must(holds bool, format string, args ...any) {
 }
 
 // record checks that a record does not go back.
-func (c *checker) record(was, is operation.Record, known bool) {
+func (c *checker) record(by *actor, was, is operation.Record, known bool) {
 	if is.Effects[publishRule] == operation.EffectWithheld && was.Effects[publishRule] == "" {
 		c.w.gate.met[metWithheld]++
 	}
@@ -118,13 +122,14 @@ func (c *checker) record(was, is operation.Record, known bool) {
 	c.must(is.State.Rank() >= was.State.Rank(), "%s was %s and is %s [M3]", is.Key, was.State, is.State)
 	c.must(!was.Registered || is.Registered, "%s is no longer registered [L2]", is.Key)
 	c.must(is.Version == was.Version+1, "%s: version %d follows %d [M6]", is.Key, is.Version, was.Version)
-	c.must(is.Attempts != was.Attempts+1 || !was.DueAt.After(c.w.store.now()),
+	c.must(is.Attempts != was.Attempts+1 || !was.DueAt.After(c.w.store.now()) || c.w.store.clock.setSince(by.began),
 		"%s is looked up before it is due [R6]", is.Key)
 	if was.MissingSince.IsZero() && !is.MissingSince.IsZero() {
 		c.w.gate.met[metMissing]++
 	}
 	if was.StuckSince.IsZero() && !is.StuckSince.IsZero() {
 		c.w.gate.met[metStuck]++
+		c.steady(by, is.Key, c.w.settings.StuckAfter)
 	}
 	for name, status := range was.Effects {
 		switch now := is.Effects[name]; {
@@ -175,19 +180,21 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 // holder checks that only the request which was granted a claim extends or ends it. Past its lease
 // another may give the effect up.
 func (c *checker) holder(path ledger.Path, by string, was, is ledger.Effect) {
+	given := c.w.settings.ClaimTTL
+	back := was.ClaimableAt.After(c.w.store.now().Add(given)) && is.ClaimableAt.Before(was.ClaimableAt) // by a pass
 	givenUp := is.State == ledger.EffectDead && !c.w.store.now().Before(was.ClaimableAt)
 	switch {
 	case is.State == ledger.EffectClaimed && is.Owner != was.Owner:
 		c.holders[path] = by
 	case was.State == ledger.EffectClaimed && is.Fence == was.Fence && by != c.holders[path] &&
-		!is.ClaimableAt.Equal(was.ClaimableAt) && !givenUp:
+		!is.ClaimableAt.Equal(was.ClaimableAt) && !givenUp && !back:
 		c.violated("%s, which %s holds, is ended or extended by %s [S6]", path, c.holders[path], by)
 	}
 }
 
 // sent checks the claim under which a handler is called: it has not ended, and its lease has not run
 // out. A request that leaves the handler may still arrive later.
-func (c *checker) sent(task effect.Task) {
+func (c *checker) sent(by *actor, task effect.Task) {
 	c.sentItem(task)
 	path := ledger.EffectPath(task.Operation, task.Effect)
 	switch e, _ := dataOf[ledger.Effect](c.w.store.documents[path]); {
@@ -197,7 +204,7 @@ func (c *checker) sent(task effect.Task) {
 		c.violated("%s is sent by fence %d, and held by %d [S6]", path, task.Fence, e.Fence)
 	case e.State != ledger.EffectClaimed:
 		c.violated("%s is sent by fence %d, whose claim has ended: it is %s [S6]", path, task.Fence, e.State)
-	case !c.w.store.now().Before(e.ClaimableAt):
+	case !c.w.store.now().Before(e.ClaimableAt) && !c.w.store.clock.setSince(by.began):
 		c.violated("%s is sent by fence %d past its lease [S6]", path, task.Fence)
 	}
 }

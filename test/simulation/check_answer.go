@@ -79,7 +79,7 @@ func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
 	}
 	switch {
 	case !r.Registered || r.Bound || r.Correlated || r.Disputed != "":
-	case c.hadExpired(r.Key): // it looked for effects of before
+	case r.Withheld > 0 || c.hadExpired(r.Key): // it looked for effects of before
 	case r.Outcome == ledger.Duplicate:
 		c.within(a, "a duplicate", costOfDuplicate)
 	case r.Outcome == ledger.Dropped:

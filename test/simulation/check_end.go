@@ -36,6 +36,9 @@ func (c *checker) unfinished() string {
 
 // open returns what a document still waits for.
 func (c *checker) open(d *document) string {
+	if c.far(d) {
+		return fmt.Sprintf("%s is due at %v", short(d.path), d.times.DueAt)
+	}
 	switch data := d.data.(type) {
 	case ledger.Effect:
 		if d.waits() {
@@ -119,6 +122,7 @@ func (c *checker) end() {
 		if d.waits() && d.times.DueAt.IsZero() {
 			c.violated("%s is open and not due [R5]", path)
 		}
+		c.must(!c.far(d), "%s is due at %v, later than it can be [R6]", path, d.times.DueAt)
 		if e, ok := d.data.(ledger.Effect); ok {
 			c.performed(e)
 		}

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"slices"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -10,6 +11,9 @@ import (
 // expires checks a document that the store deletes: nothing waits for it, and nothing is DEAD [L3].
 func (c *checker) expires(s *store, d *document) {
 	c.must(!d.waits() && d.times.DueAt.IsZero(), "%s expires, and is open [L3]", d.path)
+	now := time.Now()
+	c.must(s.clock.ranEvenly(now) >= stillFor, "%s expires, and the clock leapt on this day [L3]", d.path)
+	c.must(!now.Before(d.until.Add(-stillFor)), "%s expires %v too early [L3]", d.path, d.until.Sub(now))
 	switch data := d.data.(type) {
 	case operation.Record:
 		c.w.gate.met[metRecordExpired]++

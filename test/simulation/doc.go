@@ -24,7 +24,9 @@
 //     is told to stop. Each request has a ledger of its own: no memory that requests share is
 //     relied on.
 //   - the clocks: the store's, Gemini's and the submitters' differ by minutes. The processes' own
-//     clocks measure durations alone [M4].
+//     clocks measure durations alone [M4]. The store's may leap, as SQLite's can: by 8 hours or 29
+//     days, forward or back, until it is put right, at the latest when the faults end. The store
+//     tells when it leapt, and deletes at once what seems to have expired, but for a day after.
 //
 // # One seed, one schedule
 //
@@ -41,6 +43,14 @@
 // than three items, so that no result needs two chunks. An item too large to be kept. The tests of the
 // effect package do each of these.
 //
+// A clock that leaps while no process runs: forward, that is a long rest to the store. One that stays
+// wrong for longer than an hour. One that leaps in a world in which the retention passes afterwards:
+// what was written while it stood behind expires that much too early, and what was delivered while it
+// stood ahead is kept for longer than its record, so that the same answer of Gemini about the same
+// operation, registered again, counts as a duplicate. An end that Gemini has not announced as running
+// is withheld where its operation is new to the ledger while the clock is ahead by the retention [L3]:
+// it is logged, and an operator plans it.
+//
 // # Invariants
 //
 // In the step of each commit (check.go): what ledgertest.Check demands of documents, among it that
@@ -56,6 +66,10 @@
 // As the store deletes (check_expiry.go): nothing that expires is open or DEAD, nor has an effect that
 // is, and no item of a DEAD effect is FAILED; what was DONE is never planned again, whatever comes
 // again [L3, S7].
+//
+// As the clock leaps (clock.go): nothing expires for a day, nor a day before its time [L3]; no operation
+// is stuck and no intent is given up before the clock has run evenly for as long as that takes, as its
+// pass saw it [R4, G6]; at rest nothing is due later than it can be, nor waits for it [R6].
 //
 // At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
 // registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted

@@ -114,10 +114,12 @@ func (w *World) at(after time.Duration, work func()) {
 	})
 }
 
-// expire deletes a document whose time is over, as a TTL policy does.
+// expire deletes a document whose time is over, as a TTL policy does, and nothing for a
+// day after the clock has leapt.
 func (s *store) expire(path ledger.Path) {
 	d := s.documents[path]
-	if d == nil || d.times.ExpireAt.IsZero() || s.now().Before(d.times.ExpireAt) {
+	now, leapt := s.clock.look()
+	if d == nil || d.times.ExpireAt.IsZero() || now.Before(d.times.ExpireAt) || s.flaw.still(now, leapt) {
 		return
 	}
 	s.check.expires(s, d)

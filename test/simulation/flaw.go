@@ -21,19 +21,25 @@ const (
 	NoEighthCommit      // one commit in eight is answered and not made
 	NoDeadLetter        // what is DEAD expires as if it were DONE [L3]
 	NoProgress          // each run begins at the first item [S2]
+	NoStill             // what seems to have expired is deleted while the clock has just leapt [L3]
+	NoSteady            // the clock seems to have leapt long ago [R4, G6]
+	NoLeap              // the clock seems never to have leapt [R6]
 )
 
 // String names the flaw as a test's name does.
 func (f Flaw) String() string {
 	return [...]string{
 		"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit",
-		"no-dead-letter", "no-progress",
+		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap",
 	}[f]
 }
 
 // Flaws returns every flaw.
 func Flaws() []Flaw {
-	return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit, NoDeadLetter, NoProgress}
+	return []Flaw{
+		NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit, NoDeadLetter, NoProgress, NoStill, NoSteady,
+		NoLeap,
+	}
 }
 
 // Rules returns the rules that the flaw breaks. It is found by a violation that names one of them:
@@ -42,7 +48,8 @@ func Flaws() []Flaw {
 func (f Flaw) Rules() []string {
 	return [...][]string{
 		NoCondition: {"M6"}, NoDelivery: {"W4"}, NoDueAt: {"R5"}, NoLease: {"S2"}, NoFence: {"S6"},
-		NoEighthCommit: {"L2", "W3", "R3"}, NoDeadLetter: {"L3"}, NoProgress: {"S2"},
+		NoEighthCommit: {"L2", "W3", "R3"}, NoDeadLetter: {"L3"}, NoProgress: {"S2"}, NoStill: {"L3"}, NoSteady: {"R4", "G6"},
+		NoLeap: {"R6"},
 	}[f]
 }
 
@@ -76,4 +83,21 @@ func (f Flaw) shows(into any) {
 	case ok && f == NoFence:
 		e.Fence = min(e.Fence, 1)
 	}
+}
+
+// tells returns when the clock leapt last, as the store says it.
+func (f Flaw) tells(leapt time.Time) time.Time {
+	switch {
+	case f == NoLeap:
+		return time.Time{}
+	case f == NoSteady && !leapt.IsZero():
+		return time.Unix(0, 0).UTC()
+	default:
+		return leapt
+	}
+}
+
+// still reports whether the store deletes nothing, because its clock has just leapt.
+func (f Flaw) still(now, leapt time.Time) bool {
+	return f != NoStill && !leapt.IsZero() && now.Sub(leapt) < stillFor
 }

@@ -15,6 +15,7 @@ const (
 	metItemFailed   = "an item is given up"
 	metMissing      = "Gemini does not know an operation"
 	metStuck        = "an operation is stuck"
+	metLeapt        = "the store's clock leaps"
 
 	metRecordExpired = "a record expires"
 	metEffectExpired = "an effect expires"

@@ -48,6 +48,7 @@ type actor struct {
 	process *process
 	name    string
 	cost    cost
+	began   time.Time // its first read
 	// disturbed: a call was not answered in the ordinary way, so that its cost is not the published one.
 	disturbed atomic.Bool
 }
@@ -136,7 +137,13 @@ func (c connection) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snaps
 	var snapshot ledger.Snapshot
 	err := c.send(ctx, &call{
 		label: func() string { return c.name + ": get " + namesOf(paths) }, fates: readFates, unavailable: errUnavailable,
-		do: func() error { snapshot = c.w.store.get(&c.cost, paths); return nil },
+		do: func() error {
+			if c.began.IsZero() {
+				c.began = time.Now()
+			}
+			snapshot = c.w.store.get(&c.cost, paths)
+			return nil
+		},
 	})
 	if err != nil {
 		return ledger.Snapshot{}, err
@@ -154,7 +161,7 @@ func (c connection) Commit(ctx context.Context, writes ...ledger.Write) ([]ledge
 	err = c.send(ctx, &call{
 		label: func() string { return c.name + ": commit " + written(writes) }, fates: commitFates,
 		unavailable: errUnavailable,
-		do:          func() (err error) { tokens, err = c.w.store.commit(&c.cost, c.name, writes); return err },
+		do:          func() (err error) { tokens, err = c.w.store.commit(c.actor, writes); return err },
 	})
 	if err != nil {
 		return nil, err

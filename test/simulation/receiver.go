@@ -44,7 +44,7 @@ func (r *receiver) perform(ctx context.Context, a *actor, task effect.Task) erro
 		outside: true,
 		do:      func() error { return r.receive(task.Operation, one) },
 	}
-	r.w.check.sent(task)
+	r.w.check.sent(a, task)
 	send.handle = func(f fate) bool {
 		switch f {
 		case declined:

@@ -75,7 +75,7 @@ func (w *World) run(o Options) Result {
 // world to rest.
 func Storm(w *World) {
 	choose := func(of ...time.Duration) time.Duration { return of[w.gate.choose(Plan, len(of))] }
-	w.store.skew = choose(0, 17*time.Minute, -20*time.Minute)
+	w.store.clock.skew = choose(0, 17*time.Minute, -20*time.Minute)
 	w.gemini.skew = choose(0, 41*time.Second, -3*time.Minute)
 	ends := []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired}
 	for i := range 1 + w.gate.choose(Plan, 3) {
@@ -98,6 +98,7 @@ func Storm(w *World) {
 		w.orders = append(w.orders, o)
 		w.gate.spawn(func() { w.submit(o) })
 	}
+	leaps := w.leap()
 	passes := 1 + w.gate.choose(Plan, 3)
 	for i := range passes {
 		w.at(time.Duration(i+1)*w.settings.Interval, w.pass)
@@ -108,8 +109,9 @@ func Storm(w *World) {
 			w.replay()
 		}
 		w.gate.event("the faults end", func() { w.gate.calm = true })
+		w.setClock(0)
 		w.rest()
-		if ages {
+		if ages && !leaps {
 			w.age()
 		}
 	})

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 // A store is a simulated Firestore. It promises what Firestore promises and no more: a commit is
@@ -21,7 +20,7 @@ import (
 // that is created again never has an old token; a write that changes nothing keeps the token. All of
 // it happens in the steps of the gate.
 type store struct {
-	skew time.Duration // of its clock
+	clock clock
 	// mu guards documents, and what has expired, while a step writes them: a process that was not
 	// answered, but waited long enough, may check them meanwhile. Steps read them without it.
 	mu        sync.RWMutex
@@ -38,6 +37,8 @@ type document struct {
 	body  []byte
 	data  any // as it was written
 	times times
+	// until is the true time at which it may expire.
+	until time.Time
 }
 
 // times are the fields that queries order by.
@@ -71,10 +72,13 @@ func newStore(check *checker) *store {
 	return &store{documents: map[ledger.Path]*document{}, check: check}
 }
 
-func (s *store) now() time.Time { return operation.Instant(time.Now().Add(s.skew)) }
+func (s *store) now() time.Time { return s.clock.now() }
 
 func (s *store) get(c *cost, paths []ledger.Path) ledger.Snapshot {
-	snapshot := ledger.Snapshot{ReadTime: s.now(), Documents: make([]ledger.Document, len(paths))}
+	now, leapt := s.clock.look()
+	snapshot := ledger.Snapshot{
+		ReadTime: now, Leapt: s.flaw.tells(leapt), Documents: make([]ledger.Document, len(paths)),
+	}
 	c.calls++
 	for i, path := range paths {
 		snapshot.Documents[i] = ledger.Document{Path: path}
@@ -94,8 +98,9 @@ func (d *document) read(flaw Flaw) ledger.Document {
 	})
 }
 
-func (s *store) commit(c *cost, by string, writes []ledger.Write) ([]ledger.Token, error) {
-	c.calls++
+func (s *store) commit(by *actor, writes []ledger.Write) ([]ledger.Token, error) {
+	by.cost.calls++
+	now, _ := s.clock.look()
 	for _, w := range writes {
 		if !s.flaw.holds(s.documents[w.Path], w) {
 			return nil, fmt.Errorf("simulated: %s: %w", w.Path, ledger.ErrConflict)
@@ -105,7 +110,7 @@ func (s *store) commit(c *cost, by string, writes []ledger.Write) ([]ledger.Toke
 	s.commits++
 	tokens := make([]ledger.Token, len(writes))
 	for i, w := range writes {
-		c.writes++
+		by.cost.writes++
 		w, kept := s.flaw.stores(w, s.commits)
 		if !kept {
 			continue
@@ -119,8 +124,9 @@ func (s *store) commit(c *cost, by string, writes []ledger.Write) ([]ledger.Toke
 			return nil, err
 		}
 		d.token = ledger.Token(strconv.FormatInt(s.commits, 10))
-		if before := s.documents[w.Path]; before != nil && string(before.body) == string(d.body) {
-			d.token = before.token
+		d.until = time.Now().Add(d.times.ExpireAt.Sub(now))
+		if before := s.documents[w.Path]; before != nil {
+			d.follows(before)
 		}
 		s.set(w.Path, d)
 		tokens[i] = d.token
@@ -137,6 +143,16 @@ func (s *store) set(path ledger.Path, d *document) {
 		return
 	}
 	s.documents[path] = d
+}
+
+// follows gives a version what it has of the one before.
+func (d *document) follows(before *document) {
+	if string(before.body) == string(d.body) {
+		d.token = before.token
+	}
+	if before.times.ExpireAt.Equal(d.times.ExpireAt) {
+		d.until = before.until
+	}
 }
 
 func (d *document) version() ledger.Token {
@@ -256,42 +272,3 @@ func (o observer) Count(_ context.Context, q ledger.Query, ceiling int) (int, er
 }
 
 func (o observer) Close() error { return nil }
-
-// namesOf returns paths as a trace shows them, in an order of their own.
-func namesOf(paths []ledger.Path) string {
-	if len(paths) == 0 {
-		return "the time"
-	}
-	names := make([]string, len(paths))
-	for i, path := range paths {
-		names[i] = short(path)
-	}
-	slices.Sort(names)
-	return strings.Join(names, " ")
-}
-
-// written returns writes as a trace shows them.
-func written(writes []ledger.Write) string {
-	names := make([]string, len(writes))
-	for i, w := range writes {
-		names[i] = short(w.Path) + said(w.Data)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
-
-// said returns what a trace shows of a document.
-func said(data any) string {
-	switch d := data.(type) {
-	case operation.Record:
-		return fmt.Sprintf("(%s, registered %v, v%d)", d.State, d.Registered, d.Version)
-	case ledger.Effect:
-		return fmt.Sprintf("(%s, fence %d, attempts %d)", d.State, d.Fence, d.Attempts)
-	case ledger.Intent:
-		return fmt.Sprintf("(%s)", d.State)
-	case nil:
-		return "(deleted)"
-	default:
-		return ""
-	}
-}

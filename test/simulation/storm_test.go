@@ -76,7 +76,7 @@ func TestStorm(t *testing.T) {
 func (m Met) missed(t *testing.T) {
 	t.Helper()
 	for _, what := range append(fateNames[:],
-		metDead, metReopened, metRevived, metSeized, metRepeated, metMissing, metStuck,
+		metDead, metReopened, metRevived, metSeized, metRepeated, metMissing, metStuck, metLeapt,
 		metItemRepeated, metItemFailed, metRecordExpired, metEffectExpired, metWithheld) {
 		if m[what] == 0 {
 			t.Errorf("no schedule met: %s", what)

@@ -18,7 +18,7 @@ type direct struct{ observer }
 
 // Commit is the store's.
 func (d direct) Commit(_ context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
-	return d.commit(&cost{}, "the script", writes)
+	return d.commit(&actor{name: "the script", began: time.Now()}, writes)
 }
 
 // before returns a ledger over the store without the gate.
@@ -79,7 +79,7 @@ func (r *receiver) performOrRefuse(ctx context.Context, a *actor, task effect.Ta
 	if task.Fence == 1 {
 		send.fates = []fate{declined}
 	}
-	r.w.check.sent(task)
+	r.w.check.sent(a, task)
 	send.handle = func(f fate) bool {
 		if f == declined {
 			r.w.gate.reply(send, effect.Permanent(errDeclined))
