@@ -55,7 +55,7 @@ const (
 //
 // A missing bucket or permission is a mistake in the deployment, which the operator fixes; such an
 // attempt is retried with back-off, for hours. A result that cannot be fetched fails as in Each. One
-// with fewer items than the batch is not written by the first attempt; a later one writes it, and the
+// with fewer items than the batch is read twice. If it is the same both times it is written, and the
 // effect is DEAD. An item without a key has none in its line.
 // The error of ResultsObject is about Bucket.
 func ResultsObject(o ResultsObjectOptions) (Handler, error) {
@@ -85,7 +85,7 @@ func (w *objectWriter) perform(ctx context.Context) error {
 	if w.Results == nil {
 		return ErrNoAPIKey
 	}
-	lines := &resultLines{client: w.Results, short: w.task.Attempt > 1}
+	lines := &resultLines{client: w.Results}
 	if err := json.Unmarshal(w.task.Payload, &lines.completion); err != nil {
 		return Permanent(fmt.Errorf("reading the payload of the effect: %w", err))
 	}
@@ -100,7 +100,7 @@ func (w *objectWriter) perform(ctx context.Context) error {
 		return fmt.Errorf("the time ended after %d items of the result, and an object is written in one attempt: %w",
 			lines.next, err)
 	}
-	if missing := lines.missing(); err == nil && missing > 0 {
+	if missing := lines.missing; err == nil && missing > 0 {
 		w.Log.ErrorContext(ctx, "the result has fewer items than the batch", "event", "alert", "reason", "items-failed",
 			"operation", w.task.Operation, "effect", w.task.Effect, "done", lines.next, "total", lines.next+missing)
 		return Permanent(fmt.Errorf("%d missing: the result was read twice, and %s has the other %d; submit what is "+

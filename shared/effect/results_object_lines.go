@@ -24,14 +24,13 @@ import (
 type resultLines struct {
 	client     *results.Client
 	completion ledger.Payload
-	// short accepts a result with fewer items than the batch has requests.
-	short bool
-
-	reader *results.Reader
-	begun  int64         // the index of the first item of the download that is written
-	next   int64         // the index of the next item
-	failed int64         // how many items before it are errors
-	tally  results.Tally // of the items before it
+	reader     *results.Reader
+	begun      int64         // the index of the first item of the download that is written
+	next       int64         // the index of the next item
+	failed     int64         // how many items before it are errors
+	tally      results.Tally // of the items before it
+	// missing is how many items the batch has beyond those of the result, once it was read to its end.
+	missing int64
 
 	line bytes.Buffer // the unread rest of the last item
 	err  error        // why there is no next item
@@ -106,11 +105,11 @@ func (l *resultLines) advance(ctx context.Context) error {
 		}
 		item, err = l.reader.Next()
 	}
-	if missing := l.missing(); errors.Is(err, io.EOF) && missing > 0 && !l.short {
-		return fmt.Errorf("%d items are missing; the result is read again before they are given up", missing)
+	if errors.Is(err, io.EOF) {
+		return l.ended(ctx)
 	}
 	if err != nil {
-		return err // io.EOF after the last, as it is
+		return err
 	}
 	l.next++
 	l.tally = l.reader.Tally()
@@ -135,12 +134,36 @@ func (l *resultLines) advance(ctx context.Context) error {
 	return l.line.WriteByte('\n')
 }
 
-// missing returns how many items the batch has beyond those that were read, as far as its end told.
-func (l *resultLines) missing() int64 {
+// ended returns io.EOF where the result has an item for each request of the batch, or lacks the same
+// items when it is read again.
+func (l *resultLines) ended(ctx context.Context) error {
+	total := int64(0)
 	if counts := l.completion.Result.Counts; counts != nil {
-		return max(counts.Total-l.next, 0)
+		total = counts.Total
+	} else { // as in an event about the end
+		var err error
+		if total, err = l.client.Count(ctx, l.completion.Operation); err != nil {
+			return fmt.Errorf("asking how many requests the batch has: %w", err)
+		}
 	}
-	return 0
+	if l.missing = max(total-l.next, 0); l.missing == 0 {
+		return io.EOF
+	}
+	again, err := l.client.Open(ctx, l.completion.Operation, operation.Result(l.completion.Result))
+	if err != nil {
+		return err
+	}
+	defer again.Close() //nolint:errcheck // what was read of it is known
+	for err == nil {
+		_, err = again.Next()
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	if again.Tally() != l.tally {
+		return fmt.Errorf("the result had %d of %d items, and others when it was read again", l.next, total)
+	}
+	return io.EOF
 }
 
 // failure returns why the result could not be read to its end; nil if it was, or has not failed so

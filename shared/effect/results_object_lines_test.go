@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/operation"
@@ -27,6 +26,7 @@ func TestResultsObjectDownload(t *testing.T) {
 		out.Header().Set("Content-Length", "99999999")
 		whole(&cut{ResponseWriter: out, left: int(n) * 250_000}, r)
 	}))
+	w.result.Counts = &operation.Counts{Total: several}
 	w.end()
 	w.attempt(effect.Finished)
 	if w.holds(several); times.Load() != 3 {
@@ -64,14 +64,20 @@ func TestResultsObjectDownload(t *testing.T) {
 		t.Errorf("%v, %v", report.Cause, w.sim.Names())
 	}
 
-	w = newBucketWorld(t, many(3))
-	w.result.Counts = &operation.Counts{Total: 4}
+	var longer atomic.Int64
+	w = newBucketWorld(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		many(int(min(3+longer.Add(1), 5)))(out, r) // 4 items, then 5
+	}))
+	w.result.Counts = &operation.Counts{Total: 6}
 	w.end()
-	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "1 items are missing") ||
+	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "4 of 6 items, and others") ||
 		len(w.sim.Names()) != 0 {
 		t.Errorf("%v, %v", report.Cause, w.sim.Names())
 	}
-	w.store.Advance(time.Hour)
+
+	w = newBucketWorld(t, many(3))
+	w.result.Counts = &operation.Counts{Total: 4}
+	w.end()
 	if report := w.attempt(effect.Died); !strings.Contains(report.Cause.Error(), "1 missing") || len(w.sim.Names()) != 1 {
 		t.Errorf("%v, %v", report.Cause, w.sim.Names())
 	}
@@ -116,4 +122,21 @@ func TestObjectOfAnotherOrder(t *testing.T) {
 	w.store.Advance(report.RetryAfter)
 	w.attempt(effect.Finished)
 	w.holds(several)
+}
+
+// TestObjectAsksHowMany: an event about the end says nothing of how many requests the batch had, so
+// Gemini is asked before a result counts as whole.
+func TestObjectAsksHowMany(t *testing.T) {
+	t.Parallel()
+	w := newBucketWorld(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "batches/") {
+			_, _ = io.WriteString(out, `{"metadata":{"batchStats":{"requestCount":"4"}}}`)
+			return
+		}
+		many(3)(out, r)
+	}))
+	w.end()
+	if report := w.attempt(effect.Died); !strings.Contains(report.Cause.Error(), "1 missing") {
+		t.Errorf("%v", report.Cause)
+	}
 }

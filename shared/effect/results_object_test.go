@@ -60,6 +60,7 @@ func TestResultsObjectInline(t *testing.T) {
 		t.Errorf("%s", object.Content)
 	}
 	w = newBucketWorld(t, lines())
+	w.result.Counts = &operation.Counts{}
 	w.end()
 	w.attempt(effect.Finished)
 	w.holds(0)
