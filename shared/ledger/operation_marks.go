@@ -28,6 +28,9 @@ type Marks struct {
 	// Last is how the last pass ended; absent where none has, or an older revision removed it with the
 	// last mark.
 	Last *Pass `json:"last,omitempty" firestore:"last,omitempty"`
+	// EnabledAt says of each webhook of the configured address, by its id, when the last pass began that
+	// saw it enabled; those that Gemini no longer has are not in it.
+	EnabledAt map[string]time.Time `json:"enabledAt,omitempty" firestore:"enabledAt,omitempty"`
 }
 
 // A Mark says what one pass may have postponed without having an answer.
@@ -56,6 +59,8 @@ type Lookups struct {
 	unreadable   error    // why there can be no marks
 	dead         []string // passes whose marks were handled
 	last         *Pass    // how this pass ended; nil before Report
+	// webhooks are those that this pass found, with whether they are enabled; nil: it found none
+	webhooks map[string]bool
 
 	mu   sync.Mutex
 	open map[operation.Key]LookedUp // postponed for longer than an interval, and without an answer
@@ -239,14 +244,14 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 		}
 		next := Marks{
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: marks,
-			Last: k.lastPass(),
+			Last: k.lastPass(), EnabledAt: k.enabledAt(),
 		}
 		same := len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks))
 		if same && reflect.DeepEqual(next.Last, k.marks.Last) {
 			return nil // or an earlier try was made, and its answer was lost
 		}
 		write := Write{Path: marksPath, Token: k.token, Data: next}
-		if len(marks) == 0 && next.Last == nil {
+		if len(marks) == 0 && next.Last == nil && len(next.EnabledAt) == 0 {
 			next, write.Data = Marks{}, nil
 		}
 		tokens, err := k.ledger.store.Commit(ctx, write)

@@ -93,12 +93,40 @@ func (k *Lookups) Report(ctx context.Context, pass Pass) error {
 	return k.write(ctx, k.unanswered(), k.start)
 }
 
-// Last returns how the last pass ended, as it stood when this one began; the zero Pass where none has.
-func (k *Lookups) Last() Pass {
-	if k.marks.Last == nil {
-		return Pass{}
+// SawWebhook notes that the pass found a webhook of the configured address. Report stores when each
+// was last seen enabled, and forgets those that a pass which found some did not find.
+func (k *Lookups) SawWebhook(id string, enabled bool) {
+	if k.webhooks == nil {
+		k.webhooks = map[string]bool{}
 	}
-	return *k.marks.Last
+	k.webhooks[id] = enabled
+}
+
+// WebhookEnabledAt returns when the last pass before this one began that saw the webhook enabled; of
+// "" any webhook. It is zero where none did, or only by a clock that has leapt back since.
+func (k *Lookups) WebhookEnabledAt(id string) (at time.Time) {
+	for seen, then := range k.marks.EnabledAt {
+		if (id == "" || id == seen) && then.After(at) && !then.After(k.start) {
+			at = then
+		}
+	}
+	return at
+}
+
+// enabledAt is what the marks are to hold of the webhooks: what this pass saw, once it has ended.
+func (k *Lookups) enabledAt() map[string]time.Time {
+	if k.last == nil || k.webhooks == nil {
+		return k.marks.EnabledAt
+	}
+	seen := map[string]time.Time{}
+	for id, enabled := range k.webhooks {
+		if enabled {
+			seen[id] = k.start
+		} else if at, ok := k.marks.EnabledAt[id]; ok {
+			seen[id] = at
+		}
+	}
+	return seen
 }
 
 // lastPass is what the marks are to hold of the last pass: this one, once it has ended.
@@ -132,7 +160,7 @@ func (l *Ledger) StorePause(ctx context.Context, pause Pause) error {
 		last.Effects = pause
 		next := Marks{
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: k.marks.Marks,
-			Last: &last,
+			Last: &last, EnabledAt: k.marks.EnabledAt,
 		}
 		return l.commit(ctx, Write{Path: marksPath, Token: k.token, Data: next})
 	})

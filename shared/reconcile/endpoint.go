@@ -45,6 +45,7 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	}
 	p.webhook = ledger.WebhookDisabled
 	for _, hook := range hooks {
+		p.lookups.SawWebhook(hook.ID, hook.State == webhooks.Enabled)
 		if hook.State == webhooks.Enabled {
 			p.delivered, p.webhook = true, ledger.WebhookEnabled
 			continue
@@ -80,7 +81,7 @@ func (p *pass) noEndpoint(ctx context.Context) {
 		}
 	}
 	p.webhook = ledger.WebhookMissing
-	p.alertEndpoint(ctx, "missing",
+	p.alertEndpoint(ctx, "missing", p.lookups.WebhookEnabledAt(""),
 		advise("Gemini has no webhook for the configured address, so nothing is delivered", p.Endpoint.ToCreate))
 }
 
@@ -93,7 +94,7 @@ func advise(message, remedy string) string {
 }
 
 func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
-	p.alertEndpoint(ctx, hook.ID,
+	p.alertEndpoint(ctx, hook.ID, p.lookups.WebhookEnabledAt(hook.ID),
 		advise("the webhook's state is "+hook.State+", so nothing is delivered", p.Endpoint.ToCheck))
 	if !p.Endpoint.Reenable || hook.State != webhooks.DisabledByFailures {
 		return
@@ -106,15 +107,11 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 		hook.ID)
 }
 
-// alertEndpoint raises the alert about a webhook: an effect when the pass before saw the webhook
-// enabled, and then once in every AlertEvery, where a rule lists it; and a line in every pass, with a
-// rule or without one, because a policy on the lines ends with them.
-func (p *pass) alertEndpoint(ctx context.Context, id, detail string) {
+// alertEndpoint raises the alert about a webhook that was last seen enabled then: an effect when that
+// was after the last alert about it, and then once in every AlertEvery, where a rule lists it; and a
+// line in every pass, with a rule or without one, because a policy on the lines ends with them.
+func (p *pass) alertEndpoint(ctx context.Context, id string, since time.Time, detail string) {
 	subject := operation.Key("webhooks/" + id)
-	var since time.Time
-	if last := p.lookups.Last(); last.Webhook == ledger.WebhookEnabled {
-		since = last.Began
-	}
 	alerted, err := p.Ledger.AlertAbout(ctx, subject, ledger.AlertDisabled, since, detail)
 	if err != nil {
 		p.count.fail(ctx, "planning an alert", err)

@@ -70,9 +70,11 @@ func FrozenDocuments() []Frozen {
 		}},
 		{Kind: "part", Data: ledger.QuarantinedPart{Body: []byte{1, 0xff}, ExpireAt: at(1)}},
 		{Kind: "marks", Data: frozenMarks(), Added: map[string]string{
-			"Last": "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
+			"Last":      "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
+			"EnabledAt": seenEnabled,
 		}},
-		{Kind: "pass", Data: frozenPass()}, // the same document, since its passes report how they end
+		// the same document, since its passes report how they end
+		{Kind: "pass", Data: frozenPass(), Added: map[string]string{"EnabledAt": seenEnabled}},
 		{Kind: "refusals", Data: ledger.Refusals{
 			Schema: 1, Version: 2, Count: 20, Reason: "signature", FirstAt: at(1), LastAt: at(2), AcceptedAt: at(3),
 		}},
@@ -85,6 +87,9 @@ func FrozenDocuments() []Frozen {
 		}},
 	}
 }
+
+// seenEnabled says why an older revision does no harm to a webhook's EnabledAt.
+const seenEnabled = "lasting: Gemini had the webhook enabled then; without a later time an alert waits for AlertEvery"
 
 func frozenMarks() ledger.Marks {
 	return ledger.Marks{Schema: 1, Version: 2, Marks: []ledger.Mark{{

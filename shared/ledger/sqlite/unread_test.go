@@ -61,7 +61,8 @@ func TestEveryCallThatCannotRead(t *testing.T) {
 func TestEveryCallIsThere(t *testing.T) {
 	t.Parallel()
 	without := []string{ // they ask nothing
-		"Settings", "ItemsBackoff", "GiveUpAnyway", "AlertsStuck", "Reading", "Start", "Last", "Leapt", "Steady", "Conclude",
+		"Settings", "ItemsBackoff", "GiveUpAnyway", "AlertsStuck", "Reading", "Start", "Leapt", "Steady", "Conclude",
+		"SawWebhook", "WebhookEnabledAt",
 	}
 	rows := map[string]bool{}
 	for _, call := range calls.All() {
