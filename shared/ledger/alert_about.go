@@ -43,11 +43,13 @@ func (l *Ledger) AlertAbout(
 	var made time.Time // by a commit whose answer may have been lost
 	since = operation.Instant(since)
 	err = l.decide(ctx, what, func(int) error {
-		now, err := l.Now(ctx)
+		found, err := l.alertsAbout(ctx, subject)
 		if err != nil {
 			return err
 		}
-		number, last, err := l.lastAbout(ctx, subject, alert, now)
+		// It is read last: so what another pass has planned just now is not taken for a leapt clock's.
+		now, err := l.Now(ctx)
+		number, last := lastAbout(found, alert, now)
 		if err != nil || !made.IsZero() && last.Equal(made) {
 			return err
 		}
@@ -75,15 +77,18 @@ func (l *Ledger) alerted(ctx context.Context, p plan) Alerted {
 // newestAlerts bounds how many effects of a subject are read for the number of the next.
 const newestAlerts = 100
 
-// lastAbout returns the highest number of an alert about what is no operation, and when the last one
-// was planned, by now. It reads the names alone, also of effects that cannot be decoded.
-func (l *Ledger) lastAbout(
-	ctx context.Context, subject operation.Key, alert Alert, now time.Time,
-) (number int, last time.Time, err error) {
+// alertsAbout returns the newest effects of the alerts about what is no operation.
+func (l *Ledger) alertsAbout(ctx context.Context, subject operation.Key) ([]Document, error) {
 	found, err := l.store.Query(ctx, queryNewestEffects(subject, newestAlerts))
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("reading the alerts about %s: %w", subject, err)
+		return nil, fmt.Errorf("reading the alerts about %s: %w", subject, err)
 	}
+	return found, nil
+}
+
+// lastAbout returns the highest number of an alert among effects of a subject, and when the last one
+// was planned, by now. It reads the names alone, also of effects that cannot be decoded.
+func lastAbout(found []Document, alert Alert, now time.Time) (number int, last time.Time) {
 	for _, doc := range found {
 		n := alertNumber(path.Base(string(doc.Path)), alert)
 		number = max(number, n)
@@ -91,7 +96,7 @@ func (l *Ledger) lastAbout(
 			last = doc.At
 		}
 	}
-	return number, last, nil
+	return number, last
 }
 
 // planAbout plans the effects of an alert about what is no operation, for the rules that list it.

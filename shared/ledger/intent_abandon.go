@@ -62,10 +62,11 @@ func (l *Ledger) planUnbound(ctx context.Context, intent Intent, detail string) 
 	if err != nil {
 		return plan{}, err
 	}
-	number, _, err := l.lastAbout(ctx, subject, AlertUnbound, intent.AbandonedAt)
+	found, err := l.alertsAbout(ctx, subject)
 	if err != nil {
 		return plan{}, err
 	}
+	number, _ := lastAbout(found, AlertUnbound, intent.AbandonedAt)
 	notice := Notice{Since: intent.AttemptedAt(), Detail: detail}
 	return l.planAbout(subject, AlertUnbound, number+1, notice, intent.AbandonedAt)
 }

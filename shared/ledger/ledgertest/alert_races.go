@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -42,6 +43,21 @@ var alertRaces = join(
 			equal(w, "published", len(w.outbox.sent()), 1)
 		}
 	}),
+	[]ledgerTest{{"an alert that another pass plans between two reads counts [R4, S3]", func(w *world) {
+		w.paged()
+		slow := &betweenReads{Store: w.store}
+		slow.act = func() {
+			w.store.Advance(time.Second)
+			if err := w.alerting("webhooks/w1", new(ledger.Alerted))(w.ledger()); err != nil {
+				w.Error(err)
+			}
+		}
+		if err := w.alerting("webhooks/w1", new(ledger.Alerted))(w.over(slow)); err != nil {
+			w.Error(err)
+		}
+		equal(w, "reads", slow.reads > 1, true)
+		equal(w, "effects", len(w.alertsOf("webhooks/w1")), 1)
+	}}},
 	both("two look-ups find an operation missing [R4, S3]", func(w *world) (a, b move, check func()) {
 		w.missing()
 		var one, two ledger.Noted
@@ -128,3 +144,28 @@ var alertRaces = join(
 		w.published("page@missing-1")
 	}),
 )
+
+// betweenReads is a store in which something happens between the first two reads.
+type betweenReads struct {
+	ledger.Store
+	reads int
+	act   func()
+}
+
+func (s *betweenReads) read() {
+	if s.reads++; s.reads == 2 {
+		s.act()
+	}
+}
+
+// Get is the store's Get.
+func (s *betweenReads) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	s.read()
+	return s.Store.Get(ctx, paths...)
+}
+
+// Query is the store's Query.
+func (s *betweenReads) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	s.read()
+	return s.Store.Query(ctx, q)
+}
