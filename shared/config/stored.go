@@ -98,7 +98,7 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 			environ = append(environ, name+"="+there)
 		}
 	}
-	takes := l.EffectsText == "" && len(ruleChanges(l.Stored("").Rules, stored.Rules)) > 0
+	takes := l.EffectsText == "" // also where the rules are the default ones: the ledger has no handlers
 	if takes {
 		environ = append(environ, effectsVariable+"="+named(stored.Rules))
 	}
@@ -107,7 +107,7 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 		return l, errors.Join(append(differences, fmt.Errorf("with what the ledger has stored: %w", err))...)
 	}
 	if takes {
-		read.Ledger.taken, read.Ledger.Effects, read.Ledger.EffectsText = stored.Rules, nil, ""
+		read.Ledger.taken, read.Ledger.Effects, read.Ledger.EffectsText = slices.Clone(stored.Rules), nil, ""
 	}
 	return read.Ledger, errors.Join(differences...)
 }

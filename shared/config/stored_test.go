@@ -67,12 +67,24 @@ func TestWithTakesWhatIsNotSet(t *testing.T) {
 	if again := got.Stored("").Digest; again != theirs.Stored("").Digest {
 		t.Error("what was taken is not what was stored")
 	}
-	plain, err := mine.With(mine.Stored("serve"), nil)
-	if err != nil || plain.Taken() || len(plain.Effects) != 1 {
-		t.Errorf("the default rules, whose effect every process can run: %+v %v", plain.Effects, err)
-	}
 	if none, err := mine.With(ledger.StoredSettings{}, nil); err != nil || none.Taken() {
 		t.Errorf("a ledger without stored settings: %v", err)
+	}
+}
+
+// TestWithTakesEqualRules: rules that are the default's are taken, too. The ledger does not say what an
+// effect does there, and the default of this process may be another thing [L7].
+func TestWithTakesEqualRules(t *testing.T) {
+	t.Parallel()
+	theirs := parseLedger(t, "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED], do: http, "+
+		"url: 'https://receiver.example/'}]")
+	got, err := parseLedger(t).With(theirs.Stored("serve"), nil)
+	if err != nil || !got.Taken() || len(got.Effects) != 0 || got.Stored("").Digest != theirs.Stored("").Digest {
+		t.Errorf("%+v, effects %+v: %v", got.Rules(), got.Effects, err)
+	}
+	set := []string{"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED], do: log}]"}
+	if got, err := parseLedger(t, set...).With(theirs.Stored("serve"), set); err != nil || got.Taken() {
+		t.Errorf("what is set here is not kept: %+v: %v", got.Rules(), err)
 	}
 }
 
