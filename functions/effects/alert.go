@@ -45,7 +45,7 @@ type reminder struct {
 func (r *reminder) due(what string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last, logged := r.logged[what]; logged && now.Sub(last) < remindEvery {
+	if now.Sub(r.logged[what]) < remindEvery { // what was never logged was so very long ago
 		return false
 	}
 	if r.logged == nil {

@@ -30,8 +30,10 @@ func TestResultsLostAlerts(t *testing.T) {
 		if again, got := w.deliver(f); again != 0 || got[effect.Died] != 1 {
 			w.Errorf("%d again, %v", again, got)
 		}
-		if got := w.lines(); got["effect dead"] != 1 || got["alert results-lost"] != 1 || got["alert dead-effect"] != 0 {
-			w.Errorf("logged %v", got)
+		lines := w.log.Drain(w)
+		if len(lines) != 2 || lines[0]["outcome"] != "dead" || lines[1]["reason"] != "results-lost" ||
+			lines[0]["failing_since"] != time.Now().UTC().Format(time.RFC3339) {
+			w.Errorf("logged %v, want that it fails since now", lines)
 		}
 	})
 }
@@ -50,8 +52,12 @@ func TestCrashAlerts(t *testing.T) {
 		if again, got := w.deliver(w.revision(false, "publish")); again != 0 || got[effect.Died] != 1 {
 			w.Errorf("%d again, %v", again, got)
 		}
-		if got := w.lines(); got["effect dead"] != 1 || got["alert dead-effect"] != 1 || len(w.ran) != 0 {
-			w.Errorf("logged %v, performed %v", got, w.ran)
+		lines := w.log.Drain(w)
+		if len(lines) != 2 || lines[0]["outcome"] != "dead" || lines[1]["reason"] != "dead-effect" || len(w.ran) != 0 {
+			w.Fatalf("logged %v, performed %v", lines, w.ran)
+		}
+		if since, ok := lines[0]["failing_since"]; ok {
+			w.Errorf("no attempt failed, and it fails since %v", since)
 		}
 	})
 }

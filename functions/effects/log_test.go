@@ -9,6 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // TestCounted: every message is one line with an outcome to count, and a death is one alert [S9].
@@ -47,6 +48,9 @@ func TestCounted(t *testing.T) {
 			if got, logged := lines[0]["uncertain"]; logged != uncertain || uncertain && got != true {
 				w.Errorf("R8: logged %v, uncertain: want %v", lines[0], uncertain)
 			}
+			if _, fails := lines[0]["failing_since"]; fails != (want == effect.Failed || want == effect.Died) {
+				w.Errorf("logged %v, failing since: want %v", lines[0], !fails)
+			}
 			for i, alert := range alerts {
 				if line := lines[1+i]; line["event"] != "alert" || line["reason"] != alert || line["effect"] != "publish" ||
 					line["error"] == nil {
@@ -69,5 +73,34 @@ func TestCounted(t *testing.T) {
 		result, lose = effect.Permanent(errTarget), false
 		run(effect.Died, "claimed", "dead-effect")
 		run(effect.Skipped, "dead")
+	})
+}
+
+// TestCanary: a message that does nothing about what a canary made up is logged under an event of its
+// own, which no signal counts. An effect of an operation of such a name is an effect.
+func TestCanary(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		const key operation.Key = "batches/" + operation.CanaryPrefix + "1"
+		f := w.revision(false, "publish")
+		run := func(event string, outcome effect.Outcome) {
+			w.Helper()
+			if _, err := f.Run(w.Context(), first(key)); err != nil {
+				w.Fatal(err)
+			}
+			if got := w.lines(); len(got) != 1 || got[event+" "+string(outcome)] != 1 {
+				w.Errorf("logged %v, want %s %s", got, event, outcome)
+			}
+		}
+		run("canary", effect.Skipped)
+		name := operation.Name{Key: key, Resource: string(key)}
+		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
+			w.Fatal(err)
+		}
+		if _, err := w.ledger.Ingest(w.Context(), operation.Event{
+			Name: name, DeliveryID: "m", Source: operation.Webhook, State: operation.Succeeded,
+		}); err != nil {
+			w.Fatal(err)
+		}
+		run("effect", effect.Finished)
 	})
 }

@@ -62,6 +62,10 @@ func TestStopBeginsNoAttempt(t *testing.T) {
 		if took := time.Since(began); begun.Load() != before || took > 3*time.Second {
 			w.Errorf("%d were begun after the signal; it took %v", begun.Load()-before, took)
 		}
+		if send(3); outcomes[3] != effect.Busy || begun.Load() != before { // though it is its turn
+			w.Errorf("when nothing is in progress: %s", outcomes[3])
+		}
+		group.Wait()
 		if summary := w.pass(); summary.EffectsRequeued != 3 {
 			w.Errorf("%+v", summary)
 		}

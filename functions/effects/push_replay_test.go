@@ -82,7 +82,8 @@ func TestReplay(t *testing.T) {
 			w.server.Close()
 			log := w.log.String()
 			for _, line := range []string{`"replay":"reopened","by":"me","delivery":"4"`,
-				`"run":"finishes@fix-1","replay":"planned-rerun","by":"me"`} {
+				`"run":"finishes@fix-1","replay":"planned-rerun","by":"me"`,
+				`"severity":"WARNING","message":"effect","event":"effect","operation":"batches/none"`} {
 				if !strings.Contains(log, line) {
 					t.Errorf("the log has no %s: %s", line, log)
 				}

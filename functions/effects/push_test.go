@@ -1,6 +1,7 @@
 package effects_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,15 +154,35 @@ func TestRefused(t *testing.T) {
 			t.Errorf("large, %s: %d %s", form, r.Status, r.Text)
 		}
 	}
+	if n := strings.Count(w.log.String(), `"outcome":"malformed"`); n != 3 {
+		t.Errorf("%d are malformed: %s", n, w.log)
+	}
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}
+	w.log.Reset()
 	r := w.request(http.MethodPost, nil, push(message("finishes")))
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable ||
 		err != nil || seconds < 1 {
 		t.Errorf("the store is down: %d %v", r.Status, r.Header)
 	}
+	if !strings.Contains(w.log.String(), `"message":"effect not attempted"`) {
+		t.Errorf("the store is down: logged %s", w.log)
+	}
 	if len(w.ran) != 0 {
 		t.Errorf("performed %v", w.ran)
+	}
+}
+
+// TestGoneBeforeItsTurn: a large message whose sender has gone is not decoded [W7].
+func TestGoneBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	answer := httptest.NewRecorder()
+	newWorld(t).function.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, "/",
+		strings.NewReader(push(message("finishes"))+strings.Repeat(" ", 70<<10))))
+	if answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s, want 503", answer.Code, answer.Body)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/mutation/switchboard"
 )
 
 func init() { program = serve }
@@ -80,8 +81,8 @@ func serve() {
 func startChild(t *testing.T, file string) (address string, stop func() string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = []string{"OPLEDGER_TEST_CHILD=1", "OPLEDGER_TEST_FILE=" + file, "FUNCTION_TARGET=Served",
-		"GORACE=atexit_sleep_ms=0"}
+	cmd.Env = append(switchboard.Environ(), "OPLEDGER_TEST_CHILD=1", "OPLEDGER_TEST_FILE="+file,
+		"FUNCTION_TARGET=Served", "GORACE=atexit_sleep_ms=0")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +25,7 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
@@ -142,5 +144,48 @@ func TestPass(t *testing.T) {
 	if !strings.Contains(log.String(), `"event":"reconcile","outcome":"error"`) ||
 		!strings.Contains(log.String(), `"severity":"ERROR"`) {
 		t.Errorf("logged %s", log.String())
+	}
+}
+
+// TestQuiet: a process that makes passes all the time logs only those that did something.
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	for _, quiet := range []bool{false, true} {
+		_, l := overdueLedger(t)
+		sim := geminisim.New(geminisim.Config{})
+		defer sim.Close()
+		api := httptest.NewServer(sim.Handler())
+		defer api.Close()
+		client, err := lookup.NewClient(lookup.Options{APIKey: "k", BaseURL: api.URL, HTTP: api.Client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := &harness.Log{}
+		passes := func(l *ledger.Ledger) (lines int) {
+			t.Helper()
+			f := reconcilefn.New(reconcilefn.Options{
+				Reconciler: reconcile.New(reconcile.Options{Ledger: l, Gemini: client, Budget: time.Minute,
+					Log: slog.New(slog.DiscardHandler)}),
+				Now: time.Now, Log: logging.New(log, "p"), Quiet: quiet,
+			})
+			if _, err := f.Pass(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return len(log.Drain(t))
+		}
+		if n := passes(l); n != 1 {
+			t.Errorf("quiet %v: %d lines of a pass that did something", quiet, n)
+		}
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		if l, err = ledger.New(store, ledger.DefaultSettings(), ledger.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if n := passes(l); (n == 0) != quiet {
+			t.Errorf("quiet %v: %d lines of a pass that did nothing", quiet, n)
+		}
 	}
 }

@@ -28,7 +28,9 @@ func TestStrangeCollection(t *testing.T) {
 			`you mean v1beta/batches/abc?`,
 		"https://me:topsecret@h/abc": `name: "abc" has no collection; write batches/abc, ` +
 			`operations/abc or interactions/abc`,
-		"files/abc": `name: "files/abc" is not in a known collection` + known,
+		"batch/%zz":   `name: "batch/%zz" is not in a known collection; did you mean batches/%zz?`,
+		"batch/a%20b": `name: "batch/a%20b" is not in a known collection; did you mean batches/a%20b?`,
+		"files/abc":   `name: "files/abc" is not in a known collection` + known,
 		"batches/abc/requests": `name: "batches/abc/requests" has more than an id after batches; ` +
 			`an id has no slash, as in batches/abc123`,
 		"models/veo/OPERATIONS/a/b": `name: "models/veo/OPERATIONS/a/b" has more than an id after operations; an id ` +

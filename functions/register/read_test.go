@@ -71,10 +71,11 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
 	w.counting.Reset()
-	for _, name := range []string{
-		"batches/abc", "BATCHES/abc/", "v1beta/batches/abc", "projects/p/locations/us/batches/abc",
+	for name, method := range map[string]string{
+		"batches/abc": http.MethodGet, "BATCHES/abc/": http.MethodHead, "v1beta/batches/abc": http.MethodGet,
+		"projects/p/locations/us/batches/abc": http.MethodGet,
 	} {
-		r := w.get(http.MethodGet, "/operations/"+name)
+		r := w.get(method, "/operations/"+name)
 		if r.Status != http.StatusOK || r.Record.Key != "batches/abc" || r.Record.State != operation.Pending ||
 			r.Record.JobKind != "nightly" {
 			t.Errorf("%s: %d %+v", name, r.Status, r.Record)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -27,16 +29,22 @@ func TestReadWaitsAreBounded(t *testing.T) {
 		},
 	})
 	var asked sync.WaitGroup
-	ask := func() {
+	ask := func() (ended chan struct{}) {
+		ended = make(chan struct{})
 		asked.Go(func() {
+			defer close(ended)
 			if r := w.get(http.MethodGet, "/operations/batches/abc?wait=2s"); r.Record.State != operation.Pending {
 				t.Errorf("%+v", r)
 			}
 		})
+		return ended
 	}
-	for range 20 {
-		ask()
-		<-waits
+	for i := range 20 {
+		select {
+		case <-ask():
+			t.Fatalf("with %d that wait another does not", i)
+		case <-waits:
+		}
 	}
 	answered := make(chan reply)
 	asked.Go(func() { answered <- w.get(http.MethodGet, "/operations/batches/abc?wait=2s") })
@@ -50,22 +58,78 @@ func TestReadWaitsAreBounded(t *testing.T) {
 		over <- struct{}{}
 		go func() { <-answered }()
 	}
+	if r := w.get(http.MethodGet, "/operations/batches/none?wait=2s"); r.Status != http.StatusNotFound {
+		t.Errorf("what is not there: %+v", r)
+	}
 	if r := w.post(`{"name":"batches/def"}`); r.Status != http.StatusCreated {
 		t.Errorf("a registration: %+v", r)
 	}
 	over <- struct{}{} // one of them ends
 	for waiting := false; !waiting; {
-		next := make(chan struct{})
-		asked.Go(func() {
-			w.get(http.MethodGet, "/operations/batches/abc?wait=2s")
-			close(next)
-		})
 		select {
 		case <-waits:
 			waiting = true
-		case <-next: // the one that ends has not given its place yet
+		case <-ask(): // the one that ends has not given its place yet
 		}
 	}
 	close(over)
 	asked.Wait()
+}
+
+// A stopping is a store whose process is told to stop when it has read.
+type stopping struct {
+	ledger.Store
+	stop func()
+}
+
+func (s stopping) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	defer s.stop()
+	return s.Store.Get(ctx, paths...)
+}
+
+// TestReadLast: a request that waits is answered with what was read last, also if the process was told
+// to stop meanwhile. It reads nothing after its sender has gone, and does not wait on after an error.
+func TestReadLast(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t)
+	const target = "/operations/batches/abc?wait=30s"
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w.between = func(int) { cancel(nil) }
+	w.counting.Reset()
+	if r := w.getIn(ctx, http.MethodGet, target); r.Status != http.StatusServiceUnavailable {
+		t.Errorf("its sender has gone: %+v", r)
+	}
+	if n := w.counting.Counts().Gets; n != 1 {
+		t.Errorf("%d reads", n)
+	}
+
+	w.pauses = nil
+	ctx, cancel = context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	store := w.counting.Store
+	w.between = func(int) {
+		if _, err := w.ledger.Ingest(w.Context(), operation.Event{
+			Name: operation.Name{Key: "batches/abc", Resource: "batches/abc"}, DeliveryID: "m1", Source: operation.Webhook,
+			State: operation.Succeeded, UpdateTime: noon,
+		}); err != nil {
+			t.Error(err)
+		}
+		w.counting.Store = stopping{store, func() { cancel(effect.ErrStopped) }}
+	}
+	if r := w.getIn(ctx, http.MethodGet, target); r.Record.State != operation.Succeeded || len(w.pauses) != 1 {
+		t.Errorf("%+v after %d pauses", r, len(w.pauses))
+	}
+
+	w.post(`{"name":"batches/def"}`)
+	w.counting.Store, w.pauses = store, nil
+	w.between = func(int) {
+		if err := w.store.Close(); err != nil {
+			t.Error(err)
+		}
+		w.between = func(int) {}
+	}
+	if r := w.get(http.MethodGet, "/operations/batches/def?wait=30s"); r.Status != http.StatusServiceUnavailable ||
+		len(w.pauses) != 1 {
+		t.Errorf("the store cannot be read: %+v after %d pauses", r, len(w.pauses))
+	}
 }

@@ -1,9 +1,12 @@
 package register_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -120,6 +124,25 @@ func TestAlreadyEnded(t *testing.T) {
 	}
 }
 
+// TestQueueDown: a registration is accepted although the effects that it plans cannot be published.
+// They wait for the sweep, and the log says so.
+func TestQueueDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ended := operation.Event{Name: operation.Name{Key: "batches/a", Resource: "batches/a"}, DeliveryID: "m1",
+		Source: operation.Webhook, State: operation.Succeeded}
+	if _, err := w.ledger.Ingest(t.Context(), ended); err != nil {
+		t.Fatal(err)
+	}
+	w.outbox.Fail(errors.New("the queue is down"))
+	if r := w.post(`{"name":"batches/a"}`); r.Status/100 != 2 || r.Record.Effects["publish"] != "open" {
+		t.Errorf("%d %+v", r.Status, r.Record)
+	}
+	if said := w.log.String(); !strings.Contains(said, `"outcome":"unpublished"`) {
+		t.Errorf("logged %s", said)
+	}
+}
+
 // TestWithheld: effects that are withheld, because the operation ended before the retention, are
 // logged for a registration and for an intent that finds its operation [L3].
 func TestWithheld(t *testing.T) {
@@ -167,6 +190,20 @@ func TestCorrelation(t *testing.T) {
 	}
 	if said := w.log.String(); !strings.Contains(said, `"outcome":"unbound"`) || !strings.Contains(said, "batches/a") {
 		t.Errorf("logged %s, want a warning that names batches/a", said)
+	}
+}
+
+// TestGoneBeforeItsTurn: a large body whose sender has gone is not decoded [W7].
+func TestGoneBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	answer := httptest.NewRecorder()
+	body := strings.NewReader(`{"name":"batches/a","metadata":{"a":"` + strings.Repeat("x", 70<<10) + `"}}`)
+	register.New(register.Options{Now: time.Now}).ServeHTTP(answer,
+		httptest.NewRequestWithContext(ctx, http.MethodPost, "/register", body))
+	if answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s, want 503", answer.Code, answer.Body)
 	}
 }
 

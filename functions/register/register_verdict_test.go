@@ -39,8 +39,10 @@ func TestVerdict(t *testing.T) {
 	asks("b", ledger.MaySubmit, 0)
 	asks("c", ledger.MustWait, 600)
 	w.post(`{"name":"batches/a","correlationId":"c-1"}`)
-	if r := asks("c", ledger.IsBound, 0); r.Intent.Operation != "batches/a" {
-		t.Errorf("bound to %+v", r.Intent)
+	w.log.Reset()
+	if r := asks("c", ledger.IsBound, 0); r.Intent.Operation != "batches/a" ||
+		!strings.Contains(w.log.String(), `"operation":"batches/a"`) {
+		t.Errorf("bound to %+v, logged %s", r.Intent, w.log)
 	}
 	video := `{"intent":true,"correlationId":"v","collection":"operations"}`
 	w.post(video)

@@ -1,11 +1,13 @@
 package register_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -35,6 +37,8 @@ func TestProblems(t *testing.T) {
 		"a collection alone": {`{"name":"batches/"}`, []string{"name"}},
 		"control characters": {`{"name":"batches/a\u0000"}`, []string{"name"}},
 		"half a surrogate":   {`{"name":"batches/a\ud800"}`, []string{"name"}},
+		"withdrawn":          {`{"name":"batches/a","withdraw":true}`, []string{"only an intent"}},
+		"an attempt":         {`{"name":"batches/a","attempt":"a"}`, []string{"only an intent"}},
 		"a garbled id":       {`{"name":"batches/a","correlationId":"c\udfff"}`, []string{"correlationId: it has U+FFFD"}},
 		"a long name":        {`{"name":"batches/` + strings.Repeat("a", 1100) + `"}`, []string{"name"}},
 		"name is a number":   {`{"name":5}`, []string{"name"}},
@@ -93,6 +97,7 @@ func TestBounds(t *testing.T) {
 		`{"name":"batches/3","submittedAt":null,"metadata":null}`,
 		"\n" + `{"name":"batches/4","metadata":{}}` + " \n",
 		`{"name":"operations/5","submittedAt":"1999-01-22T13:00:00Z"}`,
+		`{"name":"batches/6","jobKind":"a\ud800"}`, // nothing is found by it
 	} {
 		if r := w.post(body); r.Status != http.StatusCreated {
 			t.Errorf("%d: %d %+v", i, r.Status, r.Error)
@@ -135,6 +140,31 @@ func TestUndecodableBody(t *testing.T) {
 	} {
 		if r := w.post(sent); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
 			t.Errorf("%s: %d %q, want 400 %q", sent, r.Status, r.Error.Problems, want)
+		}
+	}
+}
+
+// TestManyUnknownFields: an answer names some of the fields that do not exist, and counts the others.
+func TestManyUnknownFields(t *testing.T) {
+	t.Parallel()
+	var body strings.Builder
+	for i := range 25 {
+		fmt.Fprintf(&body, `"x%d":1,`, i)
+	}
+	r := newWorld(t).post("{" + body.String() + `"name":"batches/a"}`)
+	if n := len(r.Error.Problems); r.Status != http.StatusBadRequest || n != 21 ||
+		r.Error.Problems[n-1] != "5 more fields do not exist" {
+		t.Errorf("%d %q", r.Status, r.Error.Problems)
+	}
+}
+
+// TestRegistration: a command's registration is checked like a request's.
+func TestRegistration(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{"batches/a": true, "a": false} {
+		got, err := register.Request{Name: name}.Registration(noon)
+		if (err == nil) != valid || valid && got.Name.Key != "batches/a" {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package register_test
 import (
 	"testing"
 
+	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -11,4 +12,9 @@ import (
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
 	harness.BadSettings(t, "Register", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_GRACE", "OPLEDGER_TOPIC")
+}
+
+// TestNotBuilt: without a ledger there is no function. It is built again for the next request.
+func TestNotBuilt(t *testing.T) {
+	register.Build.Unopened(t)
 }

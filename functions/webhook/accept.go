@@ -35,7 +35,7 @@ func (h handler) accept(r *http.Request, body []byte, proof trust.Proof) (ledger
 	}
 	// A signed event that can never be confirmed is ingested: no look-up will ever report the
 	// operation.
-	if !h.Confirm.Unverified(proof) || proof.Bound && err == nil && unconfirmable(receipt) {
+	if !h.Confirm.Unverified(proof) || proof.Bound && unconfirmable(receipt) {
 		receipt, err = h.Ledger.Ingest(r.Context(), event)
 	}
 	if ledger.Permanent(err) {
@@ -45,8 +45,8 @@ func (h handler) accept(r *http.Request, body []byte, proof trust.Proof) (ledger
 	return receipt, err
 }
 
-// unconfirmable reports whether no look-up of the operation is possible.
+// unconfirmable reports whether no look-up of the operation is possible. That is no error.
 func unconfirmable(receipt ledger.Receipt) bool {
 	reason := string(receipt.Reason)
-	return receipt.Outcome == confirm.Ignored && (reason == lookup.Unsupported || reason == lookup.InvalidName)
+	return reason == lookup.Unsupported || reason == lookup.InvalidName
 }

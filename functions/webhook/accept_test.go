@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 const (
@@ -78,13 +79,16 @@ func TestOutcomes(t *testing.T) {
 			r.Body.Registered != s.registered {
 			t.Errorf("%s: %d %+v, want 200 %s %s registered=%t", s.name, r.Status, r.Body, s.outcome, s.reason, s.registered)
 		}
-		kind := "ingest"
+		kind, severity := "ingest", "INFO"
+		if s.outcome == "quarantined" {
+			severity = "WARNING"
+		}
 		if s.outcome == "quarantined" || s.outcome == "ignored" || s.outcome == "duplicate" && s.reason != "" {
 			kind = "quarantine"
 		}
 		w.wantLog(map[string]any{
 			"event": kind, "delivery": s.id, "outcome": s.outcome, "reason": s.reason, "source": "webhook",
-			"registered": s.registered,
+			"registered": s.registered, "severity": severity, "announced": s.name == "the end",
 		})
 	}
 	story := w.show("batches/a")
@@ -97,6 +101,21 @@ func TestOutcomes(t *testing.T) {
 	}
 	if len(story.Deliveries) != 11 {
 		t.Errorf("%d deliveries are recorded, want 11: %+v", len(story.Deliveries), story.Deliveries)
+	}
+}
+
+// TestCanary: a delivery about what a canary made up is logged under an event of its own, which no
+// signal counts. One about an operation that was registered is an operation's, whatever its name.
+func TestCanary(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	const name = "batches/" + operation.CanaryPrefix + "1"
+	for i, kind := range []string{"canary", "ingest"} {
+		if kind == "ingest" {
+			w.register(name)
+		}
+		w.deliver(fmt.Sprint("m", i), event("batch.running", name, t1))
+		w.wantLog(map[string]any{"event": kind, "registered": kind == "ingest"})
 	}
 }
 

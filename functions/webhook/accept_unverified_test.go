@@ -220,6 +220,8 @@ func TestSignedAndNotConfirmable(t *testing.T) {
 	w.clock.Advance(gap)
 	w.wantAccepted(w.deliver("m2", end), "applied", "advanced", true)
 	w.wantState("batchJobs/a", operation.Succeeded)
+	w.wantAccepted(w.deliver("m3", event("batch.succeeded", "batches/a?b", t1)), "applied", "advanced", false)
+	w.wantAccepted(w.deliver("m4", event("batch.succeeded", "batches/unknown", t1)), "ignored", "not-found", false)
 }
 
 // TestKinds: videos and interactions are looked up too, including their ends for which Gemini sends

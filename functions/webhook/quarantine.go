@@ -42,7 +42,7 @@ func (h handler) quarantine(
 		s.Headers[name] = r.Header.Get(name)
 	}
 	kept, err := h.Ledger.Quarantine(r.Context(), s)
-	if err == nil && !kept {
+	if !kept { // with an error no outcome counts
 		outcome = ledger.Duplicate
 	}
 	return ledger.Receipt{Outcome: outcome, Reason: operation.Reason(s.Reason)}, err

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/test/harness"
+	"github.com/opledger/opledger/test/mutation/switchboard"
 )
 
 // TestBadSettings: the target reports all problems of its own settings, and none of other
@@ -23,7 +25,8 @@ func TestBadSettings(t *testing.T) {
 func start(t *testing.T, env ...string) (printed []byte, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-	cmd.Env = append(env, "FUNCTION_TARGET=Webhook", "GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=effects",
+	cmd.Env = append(append(env, switchboard.Environ()...),
+		"FUNCTION_TARGET=Webhook", "GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=effects",
 		"GORACE=atexit_sleep_ms=0",
 		"FIRESTORE_EMULATOR_HOST=127.0.0.1:1", "PUBSUB_EMULATOR_HOST=127.0.0.1:1")
 	return cmd.Output()
@@ -65,4 +68,9 @@ func TestStart(t *testing.T) {
 	if printed, err := start(t, env...); err != nil {
 		t.Errorf("after it was disabled: %v, it printed %s", err, printed)
 	}
+}
+
+// TestNotBuilt: without a ledger there is no function.
+func TestNotBuilt(t *testing.T) {
+	webhook.Build.Unopened(t, "OPLEDGER_WEBHOOK_SECRET="+secret)
 }

@@ -142,3 +142,15 @@ func TestHungFirestore(t *testing.T) {
 		t.Errorf("%d %v, want 503", answer.Code, answer.Header())
 	}
 }
+
+// TestGoneBeforeItsTurn: a large body whose sender has gone is answered 503 before it is decoded, so
+// that Gemini delivers it again [W7].
+func TestGoneBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	function := over(t, nil, webhook.Options{Log: logging.New(&harness.Log{}, "")})
+	if answer := sent(ctx, function, strings.Repeat(" ", 70<<10)); answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s, want 503", answer.Code, answer.Body)
+	}
+}

@@ -161,14 +161,18 @@ func AwaitTurn(ctx context.Context, body []byte) (end func(), err error) {
 	if !bounded || len(body) <= smallBody {
 		return func() {}, nil
 	}
+	late := &Error{
+		Status: http.StatusServiceUnavailable, Reason: overload,
+		Message: "the request's time was over before its large body could be decoded; send it again later",
+	}
+	if ctx.Err() != nil {
+		return nil, late // also where there is a turn
+	}
 	select {
 	case m.turns <- struct{}{}:
 		return func() { <-m.turns }, nil
 	case <-ctx.Done():
-		return nil, &Error{
-			Status: http.StatusServiceUnavailable, Reason: overload,
-			Message: "other large bodies were decoded for as long as this request had; send it again later",
-		}
+		return nil, late
 	}
 }
 

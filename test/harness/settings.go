@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opledger/opledger/test/mutation/switchboard"
 )
 
 // BadSettings starts the test's own program as a deployed function, with settings of which several
@@ -27,10 +29,9 @@ import (
 func BadSettings(t *testing.T, target string, want ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-	cmd.Env = []string{
-		"FUNCTION_TARGET=" + target, "PORT=http",
-		"OPLEDGER_GRACE=soon", "OPLEDGER_TOLERANCE=soon", "OPLEDGER_EFFECT_ALLOW_PRIVATE=perhaps",
-	}
+	cmd.Env = append(switchboard.Environ(),
+		"FUNCTION_TARGET="+target, "PORT=http",
+		"OPLEDGER_GRACE=soon", "OPLEDGER_TOLERANCE=soon", "OPLEDGER_EFFECT_ALLOW_PRIVATE=perhaps")
 	printed, err := cmd.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {

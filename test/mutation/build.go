@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,18 +37,18 @@ type binary struct {
 	emulators bool   // its tests use Google's emulators
 }
 
-// mutate makes the copy of the packages. It leaves out the mutants that do not compile, such as one
+// mutate makes the copy of the targets. It leaves out the mutants that do not compile, such as one
 // in a constant.
-func (t *tree) mutate(ctx context.Context, packages []string) error {
+func (t *tree) mutate(ctx context.Context, targets []string) error {
 	skip := map[string]map[int]bool{}
 	most := 0
 	for range 20 {
-		if err := t.write(packages, skip); err != nil {
+		if err := t.write(targets, skip); err != nil {
 			return err
 		}
 		most = max(most, len(t.mutants))
 		t.skipped = most - len(t.mutants)
-		args := append([]string{"build", "-gcflags=-e", "-overlay", t.overlay()}, paths(packages)...)
+		args := append([]string{"build", "-gcflags=-e", "-overlay", t.overlay()}, paths(targets)...)
 		build := exec.CommandContext(ctx, "go", args...)
 		build.Dir = t.root
 		output, err := build.CombinedOutput()
@@ -60,8 +62,21 @@ func (t *tree) mutate(ctx context.Context, packages []string) error {
 	return errors.New("the mutated packages do not build, whatever is left out")
 }
 
-func paths(packages []string) (all []string) {
-	for _, p := range packages {
+// packages returns those of targets, each once.
+func packages(targets []string) (all []string) {
+	for _, target := range targets {
+		if strings.HasSuffix(target, ".go") {
+			target = path.Dir(target)
+		}
+		if !slices.Contains(all, target) {
+			all = append(all, target)
+		}
+	}
+	return all
+}
+
+func paths(targets []string) (all []string) {
+	for _, p := range packages(targets) {
 		all = append(all, "./"+p)
 	}
 	return all
@@ -70,24 +85,28 @@ func paths(packages []string) (all []string) {
 func (t *tree) overlay() string { return filepath.Join(t.scratch, "overlay.json") }
 
 // write writes the mutated copy, and what places it over the source.
-func (t *tree) write(packages []string, skip map[string]map[int]bool) error {
+func (t *tree) write(targets []string, skip map[string]map[int]bool) error {
 	t.mutants, t.copies = []mutant{{}}, map[string]string{}
 	next := 1
 	replace := map[string]string{}
-	for _, pkg := range packages {
-		files, err := filepath.Glob(filepath.Join(t.root, pkg, "*.go"))
-		if err != nil || len(files) == 0 {
-			return fmt.Errorf("%s has no Go files (%w)", pkg, err)
+	for _, target := range targets {
+		pkg, pattern := target, filepath.Join(target, "*.go")
+		if strings.HasSuffix(target, ".go") {
+			pkg, pattern = path.Dir(target), target
 		}
-		for _, path := range files {
-			if strings.HasSuffix(path, "_test.go") {
+		files, err := filepath.Glob(filepath.Join(t.root, pattern))
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("%s has no Go files (%w)", target, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			source, err := os.ReadFile(path)
+			source, err := os.ReadFile(name)
 			if err != nil {
 				return err
 			}
-			mutated, found, err := mutateFile(pkg, path, source, &next, skip[path])
+			mutated, found, err := mutateFile(pkg, name, source, &next, skip[name])
 			if err != nil {
 				return err
 			}
@@ -95,11 +114,11 @@ func (t *tree) write(packages []string, skip map[string]map[int]bool) error {
 				continue
 			}
 			t.mutants = append(t.mutants, found...)
-			copied := filepath.Join(t.scratch, strings.ReplaceAll(pkg, "/", ".")+"."+filepath.Base(path))
+			copied := filepath.Join(t.scratch, strings.ReplaceAll(pkg, "/", ".")+"."+filepath.Base(name))
 			if err := os.WriteFile(copied, []byte(mutated), 0o600); err != nil {
 				return err
 			}
-			replace[path], t.copies[copied] = copied, path
+			replace[name], t.copies[copied] = copied, name
 		}
 	}
 	content, err := json.Marshal(map[string]any{"Replace": replace})

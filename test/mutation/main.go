@@ -18,10 +18,13 @@ import (
 	"syscall"
 )
 
-// targets are the packages whose guards are taken out when none is named.
+// targets are the packages whose guards are taken out when none is named, and the files of one whose
+// others decide less.
 var targets = []string{
 	"shared/operation", "shared/ledger", "shared/ledger/sqlite", "shared/ledger/firestore", "shared/effect",
-	"shared/trust", "shared/reconcile", "shared/confirm", "shared/submit",
+	"shared/trust", "shared/reconcile", "shared/confirm", "shared/submit", "functions/webhook", "functions/register",
+	"functions/effects", "functions/reconcile",
+	"scripts/opledger/server/access.go", "scripts/opledger/server/visitor.go",
 }
 
 // witnesses are the packages whose tests try the mutants of all targets that they reach, in this
@@ -29,7 +32,7 @@ var targets = []string{
 var witnesses = []string{
 	"shared/operation", "shared/trust", "shared/confirm", "shared/ledger", "shared/ledger/sqlite", "shared/effect",
 	"shared/submit", "shared/reconcile", "functions/webhook", "functions/register", "functions/effects",
-	"functions/reconcile", "shared/ledger/firestore",
+	"functions/reconcile", "scripts/opledger/server", "shared/ledger/firestore",
 }
 
 // errSurvivors: the run has ended, and what it found is printed.
@@ -46,13 +49,13 @@ func main() {
 }
 
 type options struct {
-	root     string
-	list     bool
-	jobs     int
-	tests    []string
-	packages []string
-	kinds    []kind
-	skip     string
+	root    string
+	list    bool
+	jobs    int
+	tests   []string
+	targets []string // packages, and files
+	kinds   []kind
+	skip    string
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -70,11 +73,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if o.root, err = moduleRoot(ctx); err != nil {
 		return err
 	}
-	o.packages, o.tests = targets, witnesses
+	o.targets, o.tests = targets, witnesses
 	if flags.NArg() > 0 {
-		o.packages = nil
+		o.targets = nil
 		for _, arg := range flags.Args() {
-			o.packages = append(o.packages, strings.TrimPrefix(filepath.ToSlash(filepath.Clean(arg)), "./"))
+			o.targets = append(o.targets, strings.TrimPrefix(filepath.ToSlash(filepath.Clean(arg)), "./"))
 		}
 	}
 	if *kinds != "" {
@@ -107,7 +110,7 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	}
 	defer os.RemoveAll(scratch)
 	t := &tree{root: o.root, scratch: scratch, without: o.skip}
-	if err := t.mutate(ctx, o.packages); err != nil {
+	if err := t.mutate(ctx, o.targets); err != nil {
 		return err
 	}
 	h := &hunt{mutants: t.mutants, killed: map[int]string{}, turn: make(chan struct{}, o.jobs)}
@@ -115,7 +118,13 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if err := o.hunt(ctx, h, t, tried); err != nil {
 		return err
 	}
-	maps.DeleteFunc(allowed, func(p place, _ int) bool { return !o.tries(p) || !slices.Contains(o.packages, p.Package) })
+	there := map[place]bool{} // what a file of a package is named for
+	for _, m := range t.mutants[1:] {
+		there[m.place()] = true
+	}
+	maps.DeleteFunc(allowed, func(p place, _ int) bool {
+		return !o.tries(p) || !slices.Contains(o.targets, p.Package) && !there[p]
+	})
 	return o.report(out, tried, t.skipped, h.killed, allowed)
 }
 

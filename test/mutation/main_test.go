@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,6 +64,24 @@ func TestHunt(t *testing.T) {
 	source, err := os.ReadFile("testdata/guarded/guarded.go")
 	if err != nil || strings.Contains(string(source), "mutant_") {
 		t.Errorf("the source has a mutant (%v)", err)
+	}
+}
+
+// TestFiles: of a package of which files are named, only their guards are taken out.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	tree := &tree{root: root(t), scratch: t.TempDir()}
+	const pkg = "scripts/opledger/server"
+	files := []string{pkg + "/access.go", pkg + "/visitor.go"}
+	if err := tree.write(files, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, m := range tree.mutants[1:] {
+		got[m.Package+"/"+filepath.Base(m.file)] = true
+	}
+	if !slices.Equal(slices.Sorted(maps.Keys(got)), files) || !slices.Equal(packages(files), []string{pkg}) {
+		t.Errorf("tried %v of %v", got, packages(files))
 	}
 }
 

@@ -18,7 +18,7 @@ func (o options) report(
 	row := func(name string, c tally) {
 		fmt.Fprintf(out, "| %s | %d | %d | %d | %d |\n", name, c.mutants, c.killed, c.reasoned, c.surviving)
 	}
-	for _, pkg := range o.packages {
+	for _, pkg := range packages(o.targets) {
 		c := tallies[pkg]
 		if c == nil {
 			c = &tally{}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func TestProxies(t *testing.T) {
 	e := expose(t, "127.0.0.1", Options{})
 	headers := []string{
 		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Forwarded", "Via",
-		"CF-Connecting-IP", "True-Client-IP",
+		"CF-Connecting-IP", "True-Client-IP", "X-Original-For",
 	}
 	for _, header := range headers {
 		e.call(call{header: []string{header, ""}, status: 403, reason: "beyond-loopback"})
@@ -205,5 +206,26 @@ func TestCheckHost(t *testing.T) {
 	}
 	if _, err := newGuard(config.Access{}, []string{"*"}, "", time.Now, nil); err == nil {
 		t.Error("a pattern is taken")
+	}
+	if _, err := newGuard(config.Access{PushAudience: pushAudience}, nil, "", time.Now, nil); err == nil {
+		t.Error("pushes of no account are taken")
+	}
+}
+
+// TestLocal: a request is local if it came to a listener on loopback, and from there [G7].
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	for peer, want := range map[string]bool{
+		"127.0.0.1:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true, "10.0.0.1:1": false,
+		"[fd00::1]:1": false, "": false,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/", nil)
+		r.RemoteAddr = peer
+		if got := (&guard{}).local(r); got != want {
+			t.Errorf("from %q: %v, want %v", peer, got, want)
+		}
+	}
+	if IsLoopback(&net.UnixAddr{Name: "s"}) {
+		t.Error("a socket is taken for an address")
 	}
 }

@@ -78,8 +78,16 @@ func TestVisitor(t *testing.T) {
 		return c
 	}
 	for _, path := range []string{"/", "/console/operations", "/console/static/console.css"} {
-		e.call(with(page(path)))
+		if header := e.call(with(page(path))); header.Get("Refresh") != "" {
+			t.Errorf("%s leads to %q", path, header.Get("Refresh"))
+		}
 	}
+	byHand := page("/")
+	byHand.header = []string{"Authorization", "Bearer " + serveToken}
+	e.call(byHand)
+	e.call(refused(call{path: "/console/ask?token=" + serveToken}))
+	// It leads on only to a page.
+	e.call(call{path: "/console/ask?token=" + serveToken, header: byHand.header, status: 404})
 	e.call(refused(with(call{path: "/register", body: registration})))
 	e.call(refused(with(page("/operations/batches/abc"))))
 	e.call(with(call{path: "/console/ask", body: "do=rerun", status: 403, reason: "cross-origin",
@@ -130,6 +138,7 @@ func TestForeignReads(t *testing.T) {
 	for _, site := range []string{"cross-site", "same-site"} {
 		for _, header := range [][]string{
 			nil, {"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
+			{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "document"},
 			{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "object"},
 			{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
 		} {

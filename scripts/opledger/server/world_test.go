@@ -103,6 +103,9 @@ func (e *exposure) call(c call) http.Header {
 	for _, line := range e.log.Drain(e.T) {
 		if line["msg"] == "a caller was refused" {
 			reason = fmt.Sprint(line["reason"])
+			if _, why := line["error"]; why != (reason == "push-token" || reason == "unavailable") {
+				e.Errorf("%s %s: logged %v", c.method, c.path, line)
+			}
 		}
 		if strings.Contains(fmt.Sprint(line), serveToken) {
 			e.Errorf("%s: the token is logged: %v", what, line)

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
+// A name that began like opledger's settings would be a mistake in those of a function that starts.
 const (
 	// Chosen names the environment variable with the number of the mutant that lives; none: no one.
-	Chosen = "OPLEDGER_MUTANT"
+	Chosen = "MUTANT_CHOSEN"
 	// Reached names the environment variable with the file that notes which mutants a test reaches:
 	// the byte at a mutant's number becomes 1. The file is as long as there are mutants.
-	Reached = "OPLEDGER_MUTANTS_REACHED"
+	Reached = "MUTANTS_REACHED"
 )
 
 var (
@@ -54,6 +55,17 @@ func (n *notebook) note(id int) {
 	if _, err := n.file.WriteAt([]byte{1}, int64(id)); err != nil {
 		panic(err)
 	}
+}
+
+// Environ returns the variables of this process that name mutants, for a test that starts its own
+// program with an environment of its own.
+func Environ() (set []string) {
+	for _, variable := range []string{Chosen, Reached} {
+		if value, ok := os.LookupEnv(variable); ok {
+			set = append(set, variable+"="+value)
+		}
+	}
+	return set
 }
 
 // On reports whether the mutant lives, and notes that it was reached.
