@@ -84,12 +84,17 @@ func listIntents(
 	)
 }
 
-// intentState is the state of an intent, with the operator who abandoned it.
+// intentState is the state of an intent, with the operator who abandoned it, and whether Gemini's list
+// has shown that nothing was submitted.
 func intentState(intent ledger.Intent) string {
+	words := string(intent.State)
 	if decision, ok := intent.Decision(); ok {
-		return string(intent.State) + " by " + phrase.Safe(decision.By)
+		words += " by " + phrase.Safe(decision.By)
 	}
-	return string(intent.State)
+	if !intent.Unlisted().IsZero() {
+		words += ", may be submitted again"
+	}
+	return words
 }
 
 // givenUpAt is when the intent was given up, or will be if no operation is found.

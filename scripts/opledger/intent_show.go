@@ -58,6 +58,9 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 	out.line("  job kind", phrase.Safe(intent.JobKind))
 	out.line("  recorded", intent.CreatedAt)
 	out.line("  renewed", intent.RenewedAt)
+	if at := intent.Unlisted(); !at.IsZero() {
+		out.line("  may be submitted again", "Gemini's list, read at "+phrase.LocalTime(at)+", does not have it")
+	}
 	out.line("  give up at", intent.GiveUpAt)
 	out.line("  given up", intent.AbandonedAt)
 	if decision, ok := intent.Decision(); ok {

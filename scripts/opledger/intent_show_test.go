@@ -4,10 +4,37 @@ import (
 	"context"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
+
+// TestIntentUnlisted: the commands say that a pass has read Gemini's list in vain, so that the submitter
+// may start again [G6].
+func TestIntentUnlisted(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night", Collection: operation.Batches})
+		if err != nil {
+			return err
+		}
+		page, err := l.WaitingIntents(ctx, ledger.Cursor{}, 1)
+		if err != nil {
+			return err
+		}
+		later := time.Now().Add(time.Hour)
+		_, err = l.PostponeIntent(ctx, page.Items[0].Unlisted(time.Time{}, later), later)
+		return err
+	})
+	s := cli(t, nil, "intent", "show", "night", "--store", f.store()).want(t, exitDone)
+	want := regexp.MustCompile(`\n  may be submitted again +Gemini's list, read at ` + localPattern + `, does not have it\n`)
+	if !want.MatchString(s.out) {
+		t.Errorf("%s", s.out)
+	}
+	cli(t, nil, "intent", "list", "--store", f.store()).want(t, exitDone).says(t, "OPEN, may be submitted again ")
+}
 
 // TestShowIntent: the intent of a correlation id, in text and JSON [G6].
 func TestShowIntent(t *testing.T) {

@@ -34,6 +34,15 @@ func (i Intent) attempt() IntentAttempt {
 	return *i.Attempt
 }
 
+// Unlisted returns when the pass began that read Gemini's list in vain after the last attempt of a waiting
+// intent, so that a submitter may submit again; zero: none has.
+func (i Intent) Unlisted() time.Time {
+	if !i.Waiting() {
+		return time.Time{}
+	}
+	return i.attempt().ListedAt
+}
+
 // announced returns the intent with a new attempt at its AttemptedAt.
 func (i Intent) announced(id string) Intent {
 	i.Attempt = &IntentAttempt{ID: id, At: i.AttemptedAt()}
