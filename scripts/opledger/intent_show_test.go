@@ -29,7 +29,8 @@ func TestIntentUnlisted(t *testing.T) {
 		return err
 	})
 	s := cli(t, nil, "intent", "show", "night", "--store", f.store()).want(t, exitDone)
-	want := regexp.MustCompile(`\n  may be submitted again +Gemini's list, read at ` + localPattern + `, does not have it\n`)
+	want := regexp.MustCompile(`\n  may be submitted again +Gemini's list, read at ` + localPattern +
+		`, does not have it\n`)
 	if !want.MatchString(s.out) {
 		t.Errorf("%s", s.out)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -114,6 +115,28 @@ func TestFreshShellReplays(t *testing.T) {
 	}
 	defer p.serves(t, f, "--schedule=false").stop()
 	cli(t, nil, "wait", "batches/b", "--store", f.store(), "--timeout", "1m").want(t, exitDone)
+}
+
+// TestFreshShellReconciles: a pass in a shell without serve's settings and API key is made by serve, also
+// where what is set differs; without a serve the command says what it lacks [L7].
+func TestFreshShellReconciles(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	sim, variables := fakeGemini(t, f)
+	name := batch(t, sim, "ended", geminisim.StateSucceeded)
+	s := serving(t, append(variables, "OPLEDGER_SERVE_TOKEN="), "--schedule=false")
+	cli(t, nil, "register", name, "--store", f.store()).want(t, exitDone)
+	here := []string{"OPLEDGER_RETENTION=48h"}
+	cli(t, here, "reconcile", "--store", f.store()).want(t, exitDone, "made the pass").says(t, "checked 1: settled 1,")
+	cli(t, nil, "wait", name, "--store", f.store(), "--timeout", "1m").want(t, exitDone)
+	var summary map[string]any
+	oneObject(t, cli(t, nil, "reconcile", "--json", "--store", f.store()).want(t, exitDone).out, &summary)
+	if summary["due"] != 0.0 {
+		t.Errorf("%v", summary)
+	}
+	cli(t, here, "reconcile", "--override-settings", "--store", f.store()).want(t, exitUsage, "GEMINI_API_KEY")
+	s.stop()
+	cli(t, nil, "reconcile", "--store", f.store()).want(t, exitUsage, "GEMINI_API_KEY")
 }
 
 // TestSettingsThatDiffer: a command with other settings than the ledger's writes nothing and says what

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/reconcile"
 )
 
 // reconcileSettings are those of a pass: all but the webhook function's.
@@ -31,7 +33,9 @@ func newReconcile(outside environment) *cobra.Command {
 		Short: "Make one pass, or look one operation up, now",
 		Long: "Makes one pass over everything that is due. With NAME it looks one operation up, due or not, and\n" +
 			"applies Gemini's answer. Without a topic it runs due effects in this process, but none in a pause of\n" +
-			"opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.",
+			"opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.\n\n" +
+			"Where opledger serve runs on the ledger's file, the pass is made by it, with its settings and its API key.\n" +
+			"With --override-settings it is made here.",
 		Example: "  opledger reconcile\n" +
 			"  opledger reconcile batches/abc123",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -42,6 +46,11 @@ func newReconcile(outside environment) *cobra.Command {
 			if len(args) == 1 {
 				if name, err = parseOperationName(args[0]); err != nil {
 					return err
+				}
+			}
+			if len(args) == 0 && !outside.override {
+				if summary, asked := passOfServe(ctx, outside, store); asked {
+					return printPass(outside, summary)
 				}
 			}
 			settings, where, err := parse[reconcileSettings](outside, store)
@@ -74,11 +83,36 @@ func newReconcile(outside environment) *cobra.Command {
 	return cmd
 }
 
+// passOfServe asks the serve that runs on the ledger for a pass. asked is false where none runs, or where
+// it made none, which stderr says: two passes at once harm nothing, so that this process may make it.
+func passOfServe(ctx context.Context, outside environment, flag string) (summary reconcile.Summary, asked bool) {
+	where, err := findStore(outside, flag)
+	if err != nil {
+		return summary, false // the settings are read again, with what is wrong
+	}
+	answer, err := where.askServe(ctx, outside, "/reconcile")
+	if err == nil {
+		err = json.Unmarshal(answer, &summary)
+	}
+	switch {
+	case err == nil:
+		outside.note("serve on the ledger %s made the pass, with its settings", where)
+	case !errors.Is(err, errNoServe):
+		outside.note("%v: the pass is made here", err)
+	}
+	return summary, err == nil
+}
+
 func reconcileAll(ctx context.Context, outside environment, s *server.Server) error {
 	summary, err := s.Reconciler.Pass(ctx)
 	if err != nil {
 		return err
 	}
+	return printPass(outside, summary)
+}
+
+// printPass prints what a pass did. The error is that some items could not be handled.
+func printPass(outside environment, summary reconcile.Summary) (err error) {
 	if outside.json {
 		err = printJSON(outside.out, summary)
 	} else {
