@@ -33,6 +33,7 @@ locals {
     OPLEDGER_CLAIM_TTL             = var.claim_ttl
     OPLEDGER_MAX_ATTEMPTS          = var.max_attempts
     OPLEDGER_RETRY_FOR             = var.retry_for
+    OPLEDGER_RESULTS_KEPT          = var.results_kept
     OPLEDGER_RESTORED_AT           = var.restored_at
     OPLEDGER_EFFECTS               = var.effects
     OPLEDGER_TERMINAL_TRANSITIONS  = var.terminal_transitions

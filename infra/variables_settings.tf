@@ -116,6 +116,17 @@ variable "retry_for" {
   }
 }
 
+variable "results_kept" {
+  description = "OPLEDGER_RESULTS_KEPT: how long Gemini keeps a batch's result after its end; by its guide six weeks, 1008h."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.results_kept == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.results_kept)) && can(regex("[1-9]", var.results_kept))
+    error_message = "results_kept must be a duration longer than zero, such as 1008h."
+  }
+}
+
 variable "restored_at" {
   description = "OPLEDGER_RESTORED_AT: when the ledger was last restored from a backup; fences go on from there. See playbooks/restored.md."
   type        = string

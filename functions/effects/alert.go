@@ -22,7 +22,7 @@ func (f Function) alert(ctx context.Context, m ledger.Message, report effect.Rep
 	switch {
 	case report.Outcome == effect.Died:
 		reason := "dead-effect"
-		if errors.Is(report.Cause, results.ErrLost) {
+		if errors.Is(report.Cause, results.ErrNotFound) {
 			reason = "results-lost" // a reason of its own, because no replay restores them
 		}
 		log.ErrorContext(ctx, "an effect was given up", "reason", reason, "error", said(report.Cause))

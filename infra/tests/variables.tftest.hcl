@@ -94,6 +94,7 @@ run "commands_are_told_what_the_functions_are" {
     claim_ttl            = "601s"
     max_attempts         = 11
     retry_for            = "23h"
+    results_kept         = "1009h"
     restored_at          = "2026-11-21T14:00:00Z"
     terminal_transitions = "FAILED:SUCCEEDED"
     webhook              = "static"
@@ -216,6 +217,7 @@ run "what_cannot_be_is_refused" {
     webhook_timeout       = "60s"
     max_attempts          = 0
     retry_for             = "-1h"
+    results_kept          = "6w"
     restored_at           = "yesterday"
     effects               = "@effects.yaml"
     terminal_transitions  = "SUCCEEDED"
@@ -230,7 +232,7 @@ run "what_cannot_be_is_refused" {
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
-    var.alert_every, var.lookup_max_interval, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.restored_at, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
+    var.alert_every, var.lookup_max_interval, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.results_kept, var.restored_at, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
     var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.waits,
   ]
 }

@@ -36,6 +36,9 @@ type Ledger struct {
 	// RetryFor is how long an effect must also have been failing before it is DEAD; 0: attempts alone
 	// decide.
 	RetryFor time.Duration `env:"OPLEDGER_RETRY_FOR"`
+	// ResultsKept is how long Gemini keeps a batch's result after its end, by its guide. An item that is
+	// too large for the ledger can be fetched for a replay for so long.
+	ResultsKept time.Duration `env:"OPLEDGER_RESULTS_KEPT"`
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
@@ -62,6 +65,7 @@ func (l *Ledger) setDefaults() {
 	l.Grace, l.Interval, l.AlertEvery = d.Grace, d.Interval, d.AlertEvery
 	l.LookupMax, l.StuckAfter = notSet, notSet
 	l.Retention, l.ClaimTTL, l.MaxAttempts, l.RetryFor = d.Retention, d.ClaimTTL, d.MaxAttempts, d.RetryFor
+	l.ResultsKept = d.ResultsKept
 }
 
 // Attempts is the part of Ledger that says when a failing effect is given up.
@@ -93,6 +97,7 @@ func (l *Ledger) validate() []error {
 	}{
 		{"OPLEDGER_GRACE", l.Grace}, {"OPLEDGER_INTERVAL", l.Interval}, {"OPLEDGER_STUCK_AFTER", l.StuckAfter},
 		{"OPLEDGER_ALERT_EVERY", l.AlertEvery}, {"OPLEDGER_CLAIM_TTL", l.ClaimTTL},
+		{"OPLEDGER_RESULTS_KEPT", l.ResultsKept},
 	} {
 		if d.value <= 0 && d.value != notSet {
 			problems = append(problems, fmt.Errorf("%s: it must be a duration longer than zero, such as 90s or 5m", d.variable))
@@ -147,7 +152,8 @@ func (l *Ledger) Settings() ledger.Settings {
 	s := ledger.Settings{
 		Grace: l.Grace, Interval: l.Interval, AlertEvery: l.AlertEvery, Retention: l.Retention,
 		ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor, RestoredAt: l.RestoredAt,
-		Rules: l.Rules(), Transitions: l.Transitions,
+		ResultsKept: l.ResultsKept,
+		Rules:       l.Rules(), Transitions: l.Transitions,
 	}
 	if l.LookupMax != notSet {
 		s.LookupMaxInterval = l.LookupMax

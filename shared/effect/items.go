@@ -44,11 +44,11 @@ type EachOptions struct {
 //
 // When every item is finished the effect is DONE, or DEAD if some FAILED. A replay performs those
 // again, with the same keys and bytes, as far as the ledger keeps them, even after Gemini has
-// deleted the result. A result that Gemini no longer has makes the effect DEAD too, with the error
-// "results lost", as soon as nothing that is kept is left. So does an operation without a result,
-// as one that is no batch. So does a result that lacks items of the batch, once it was read twice to
-// the same end; one in which a key stands twice, which is performed once; and one with items that
-// have no key, unless ByPosition is set.
+// deleted the result. A result that Gemini says it does not have is asked for again, and after a day
+// makes the effect DEAD with the error "results lost"; what is kept is performed before. So does, at
+// once, an operation without a result, as one that is no batch. So does a result that lacks items of
+// the batch, once it was read twice to the same end; one in which a key stands twice, which is
+// performed once; and one with items that have no key, unless ByPosition is set.
 func Each(one Handler, o EachOptions) Handler {
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
 		return nil, (&itemRun{EachOptions: o, one: one, task: task, at: task.Progress}).run(ctx)
@@ -191,7 +191,7 @@ func leaseLost(ctx context.Context) error {
 func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	waiting := r.at.Waiting() + r.at.Returned
 	switch {
-	case noResult(err): // also where the time is over: a later attempt would find none either
+	case noResult(err): // also where the time is over
 		return unfetched(err)
 	case errors.Is(err, errContinue) && w.stopping():
 		return ErrStopped
@@ -237,20 +237,27 @@ func (r *itemRun) settle(ctx context.Context, end error) error {
 	})
 }
 
+// An unfetchedError is the error of an attempt that could not fetch its result.
+type unfetchedError struct{ error }
+
+func (e unfetchedError) Unwrap() error { return e.error }
+
+// ResultLost reports to [ledger.Ledger.Release] whether Gemini says that it does not have the result.
+func (e unfetchedError) ResultLost() bool { return errors.Is(e.error, results.ErrNotFound) }
+
 // unfetched returns the error of the attempt for an error of fetching a result.
 func unfetched(err error) error {
-	var refused *api.Error
-	switch {
-	case noResult(err):
+	if noResult(err) && !errors.Is(err, results.ErrNotFound) {
 		return Permanent(err)
-	case errors.As(err, &refused):
-		return RetryAfter(err, min(refused.RetryAfter, maxRetryAfter))
-	default:
-		return err
 	}
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return RetryAfter(unfetchedError{err}, min(refused.RetryAfter, maxRetryAfter))
+	}
+	return unfetchedError{err}
 }
 
-// noResult reports whether there is no result to be fetched, now or later.
+// noResult reports whether there is no result to be fetched now.
 func noResult(err error) bool {
-	return errors.Is(err, results.ErrLost) || errors.Is(err, results.ErrNone) || errors.Is(err, results.ErrTooLarge)
+	return errors.Is(err, results.ErrNotFound) || errors.Is(err, results.ErrNone) || errors.Is(err, results.ErrTooLarge)
 }

@@ -59,12 +59,8 @@ func TestReplayOfFailedItems(t *testing.T) {
 	large := `{"key":"large","response":"` + strings.Repeat("x", ledger.MaxKeptBytes) + `"}`
 	results := lines(`{"key":"a","response":{"b": 1, "a":"<ü>"}}`, large, `{"key":"good","response":1}`,
 		`{"key":"c","error":{"code":3}}`)
-	for gone, want := range map[bool]struct {
-		outcome effect.Outcome
-		stands  string
-	}{
-		false: {effect.Finished, "DONE done 4 failed 0 of 4"},
-		true:  {effect.Died, "DEAD done 3 failed 0 of 4"},
+	for gone, want := range map[bool]string{
+		false: "DONE done 4 failed 0 of 4", true: "DEAD done 3 failed 0 of 4",
 	} {
 		t.Run(fmt.Sprint("gone: ", gone), func(t *testing.T) {
 			t.Parallel()
@@ -76,8 +72,12 @@ func TestReplayOfFailedItems(t *testing.T) {
 			result.gone.Store(gone)
 			w.reopen("m1")
 			w.stands("PENDING done 1 failed 0 of 4")
-			report := w.run(t.Context(), c.that(succeeds), want.outcome)
-			e := w.stands(want.stands)
+			if gone {
+				w.loses(t.Context(), c.that(succeeds))
+			} else if report := w.run(t.Context(), c.that(succeeds), effect.Finished); report.Lease.Fence != 2 {
+				t.Errorf("%+v", report.Lease)
+			}
+			e := w.stands(want)
 			again := 2
 			if gone {
 				again = 1
@@ -92,9 +92,6 @@ func TestReplayOfFailedItems(t *testing.T) {
 			}
 			if len(c.differ) > 0 {
 				t.Errorf("other bytes on another attempt: %v", c.differ)
-			}
-			if report.Lease.Fence != 2 {
-				t.Errorf("%+v", report.Lease)
 			}
 		})
 	}
@@ -177,10 +174,10 @@ func TestReplayOfALostRest(t *testing.T) {
 		return nil, nil
 	}, effect.Continued)
 	result.gone.Store(true)
-	w.run(t.Context(), succeeds, effect.Died)
+	w.loses(t.Context(), succeeds)
 	w.reopen("m1")
 	c := newTally()
-	w.run(t.Context(), c.that(succeeds), effect.Died)
+	w.loses(t.Context(), c.that(succeeds))
 	if e := w.stands(fmt.Sprintf("DEAD done %d failed 0 of 0", w.progress().Next)); !strings.HasPrefix(e.LastError,
 		"results lost") {
 		t.Error(e.LastError)

@@ -3,6 +3,7 @@ package effect_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 )
@@ -95,23 +97,30 @@ func TestBadItems(t *testing.T) {
 	}
 }
 
-// TestResultsLost: no attempt restores them, so the effect is dead at once [S4].
+// TestResultsLost: that Gemini does not have them is believed when it still says so after a day [S4].
 func TestResultsLost(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]effect.Outcome{
-		http.StatusNotFound: effect.Died, http.StatusGone: effect.Died, http.StatusServiceUnavailable: effect.Failed,
-		http.StatusTooManyRequests: effect.Failed,
+	for status, lost := range map[int]bool{
+		http.StatusNotFound: true, http.StatusGone: true, http.StatusServiceUnavailable: false,
+		http.StatusTooManyRequests: false,
 	} {
 		w := newItemsWorld(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1800")
 			w.WriteHeader(status)
 		})).end()
-		report := w.run(t.Context(), succeeds, want)
-		if want == effect.Failed {
-			if report.RetryAfter != 30*time.Minute {
+		for range 2 {
+			report := w.run(t.Context(), succeeds, effect.Failed)
+			if report.RetryAfter != 30*time.Minute || strings.Contains(report.Cause.Error(), "lost") {
 				t.Errorf("%d: %+v", status, report)
 			}
+			w.store.Advance(12 * time.Hour)
+		}
+		if !lost {
+			w.run(t.Context(), succeeds, effect.Failed)
 			continue
+		}
+		if report := w.run(t.Context(), succeeds, effect.Died); !errors.Is(report.Cause, results.ErrNotFound) {
+			t.Errorf("%d: %v", status, report.Cause)
 		}
 		if e := w.stands("DEAD done 0 failed 0 of 0"); !strings.HasPrefix(e.LastError, "results lost") {
 			t.Errorf("%d: %s", status, e.LastError)

@@ -44,7 +44,7 @@ func blindRun(t *testing.T) *itemRun {
 }
 
 // TestEndingOfItems: an attempt whose time is over hands the rest on if it finished an item, however it
-// was cut off, and else counts. One that is stuck says so. A result that is lost is so for good.
+// was cut off, and else counts. One that is stuck says so. An operation without a result has none for good.
 func TestEndingOfItems(t *testing.T) {
 	t.Parallel()
 	over, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,8 @@ func TestEndingOfItems(t *testing.T) {
 		"closing, without":       {itemRun{}, t.Context(), errContinue, "no item finished within the attempt's time"},
 		"stuck":                  {itemRun{stuck: true, cause: errBlind}, t.Context(), nil, "no item succeeds now"},
 		"a download that fails":  {itemRun{advanced: true}, t.Context(), errBlind, errBlind.Error()},
-		"a result that is lost":  {itemRun{advanced: true}, over, results.ErrLost, results.ErrLost.Error()},
+		"a result not found":     {itemRun{advanced: true}, over, results.ErrNotFound, results.ErrNotFound.Error()},
+		"no result":              {itemRun{advanced: true}, over, results.ErrNone, results.ErrNone.Error()},
 		"nothing left to be done": {
 			itemRun{at: ledger.ItemProgress{Next: 1, Returned: 1}}, t.Context(), nil, "tried again: 1",
 		},
@@ -71,7 +72,7 @@ func TestEndingOfItems(t *testing.T) {
 		if (c.says == "") != errors.Is(err, errContinue) || !strings.Contains(fmt.Sprint(err), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
-		if IsPermanent(err) != errors.Is(c.err, results.ErrLost) {
+		if IsPermanent(err) != errors.Is(c.err, results.ErrNone) {
 			t.Errorf("%s: it is permanent that %v", name, err)
 		}
 	}

@@ -156,6 +156,15 @@ func (w *itemsWorld) run(ctx context.Context, one effect.HandlerFunc, want effec
 	return report
 }
 
+// loses runs the effect, whose result Gemini says it does not have, and again after a day: then it is
+// dead of that.
+func (w *itemsWorld) loses(ctx context.Context, one effect.HandlerFunc) effect.Report {
+	w.Helper()
+	w.run(ctx, one, effect.Failed)
+	w.store.Advance(24 * time.Hour)
+	return w.run(ctx, one, effect.Died)
+}
+
 // stands checks the effect's state and the progress of its items.
 func (w *itemsWorld) stands(want string) ledger.Effect {
 	w.Helper()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/operation"
@@ -59,6 +60,8 @@ func TestResultsObjectDownload(t *testing.T) {
 
 	w = newBucketWorld(t, http.NotFoundHandler())
 	w.end()
+	w.attempt(effect.Failed)
+	w.store.Advance(24 * time.Hour)
 	if report := w.attempt(effect.Died); !strings.Contains(report.Cause.Error(), "results lost") ||
 		len(w.sim.Names()) != 0 {
 		t.Errorf("%v, %v", report.Cause, w.sim.Names())

@@ -41,10 +41,20 @@ func (r *Runner) release(ctx context.Context, report *Report) error {
 	report.Outcome, report.RetryAfter = Failed, failure.Wait
 	report.FailingSince, report.Alert = failure.Since, failure.Alert
 	if failure.Dead {
-		report.Outcome, report.Cause = Died, errors.New(failure.LastError)
+		report.Outcome, report.Cause = Died, givenUpError{failure.LastError, report.Cause}
 	}
 	return err
 }
+
+// A givenUpError says why an effect is given up after a failure like those before.
+type givenUpError struct {
+	why   string
+	cause error
+}
+
+func (e givenUpError) Error() string { return e.why }
+
+func (e givenUpError) Unwrap() error { return e.cause }
 
 // handOn records that the rest of the effect is another worker's. The message for that worker may
 // not have been published: then the sweep sends one, and the cause says why.

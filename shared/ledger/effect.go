@@ -47,6 +47,8 @@ type Effect struct {
 	LastError string   `json:"lastError,omitempty" firestore:"lastError,omitempty"`
 	// FailingSince is that of Failing while the effect is open: those that fail are found by it.
 	FailingSince time.Time `json:"failingSince,omitzero" firestore:"failingSince,omitempty"`
+	// Lost says that Gemini does not have the result; nil where it has not said so.
+	Lost *Loss `json:"lost,omitempty" firestore:"lost,omitempty"`
 	// History are the last maxHistory attempts, oldest first, also those before a replay. Empty on an
 	// effect that an earlier version ran.
 	History []Attempt `json:"history,omitempty" firestore:"history,omitempty"`

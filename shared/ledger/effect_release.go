@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,6 +19,16 @@ type Failing struct {
 	// AlertedAt is when it was reported that the effect has been failing for an hour; zero where it
 	// was not.
 	AlertedAt time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
+}
+
+// A Loss says that Gemini does not have the result of an effect's operation, and that it was not read
+// since.
+type Loss struct {
+	// Since is when Gemini first said so.
+	Since time.Time `json:"since" firestore:"since"`
+	// Failures is Failing.Times at the last attempt that could not read the result. Where it is not the
+	// present one, another kind of failure came after it, and the loss does not count.
+	Failures int `json:"failures" firestore:"failures"`
 }
 
 // A Failure is the result of Release.
@@ -39,11 +50,19 @@ type Failure struct {
 // dead.
 const alertFailingAfter = time.Hour
 
+// lostAfter is how long Gemini says that it does not have a result before that is believed. What was
+// there answered 404 for two days.
+const lostAfter = 24 * time.Hour
+
 // Release gives the effect back after a failure. It may be claimed again after its back-off [S4],
 // but not before retryAfter. The back-off is multiplied by four after each failure, from 1 s to 1 h
 // with the default lease, and then reduced by up to a half at random. An effect that has failed
 // MaxAttempts times, and for RetryFor, is DEAD instead. This is decided here and not at the claim:
-// an effect that may be claimed is tried first. Errors: as Finish.
+// an effect that may be claimed is tried first.
+//
+// A cause with a method ResultLost is about a result that could not be read. Where that returns true,
+// Gemini says that it does not have it. Only then is the effect DEAD once Gemini has said so for a day,
+// however often it failed. Errors: as Finish.
 func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (Failure, error) {
 	var failure Failure
 	jitter := l.jitter()
@@ -58,11 +77,10 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 		}
 		now = operation.Instant(now)
 		effect.fail(cause, now)
-		if l.givesUp(*effect.Failing) {
+		if why := l.givesUp(effect, cause); why != "" {
 			effect.State = EffectDead
 			effect.finished(AttemptDead, cause, now)
-			effect.LastError = shorten(fmt.Sprintf("failed attempts: %d within %v; the last error: %s",
-				effect.Failing.Times, effect.Failing.Last.Sub(effect.Failing.Since).Round(time.Second), effect.LastError))
+			effect.LastError = shorten(why + "; the last error: " + effect.LastError)
 			failure = effect.failure(now)
 			return l.die(ctx, docs[0], effect, now)
 		}
@@ -92,7 +110,33 @@ func (e *Effect) fail(cause error, now time.Time) {
 	if failing.AlertedAt.IsZero() && now.Sub(failing.Since) >= alertFailingAfter {
 		failing.AlertedAt = now
 	}
+	loss := e.loss()
+	about, lost := saysLost(cause)
+	if lost && loss == nil {
+		loss = &Loss{Since: now}
+	}
+	e.Lost = nil
+	if about && loss != nil {
+		e.Lost = &Loss{Since: loss.Since, Failures: failing.Times}
+		notAfter(now, &e.Lost.Since)
+	}
 	e.Failing, e.LastError = &failing, causeText(cause)
+}
+
+// loss returns Lost where it counts.
+func (e Effect) loss() *Loss {
+	if f := e.Failing; f == nil || e.Lost == nil || e.Lost.Failures != f.Times || e.Lost.Since.Before(f.Since) {
+		return nil
+	}
+	return e.Lost
+}
+
+// saysLost reports whether a failure is about a result that could not be read, and whether Gemini said
+// that it does not have it. The cause, or one that it wraps, knows it by a method ResultLost.
+func saysLost(cause error) (about, lost bool) {
+	var result interface{ ResultLost() bool }
+	about = errors.As(cause, &result)
+	return about, about && result.ResultLost()
 }
 
 // failure returns the Failure that the effect's document records.
@@ -105,9 +149,20 @@ func (e Effect) failure(now time.Time) Failure {
 	return f
 }
 
-// givesUp reports whether an effect with these failures is given up.
-func (l *Ledger) givesUp(f Failing) bool {
-	return f.Times >= l.settings.MaxAttempts && f.Last.Sub(f.Since) >= l.settings.RetryFor
+// givesUp returns why an effect is given up whose last failure has this cause; empty: it is not.
+func (l *Ledger) givesUp(e Effect, cause error) string {
+	f := *e.Failing
+	failing := f.Last.Sub(f.Since)
+	if _, lost := saysLost(cause); lost {
+		if since := f.Last.Sub(e.Lost.Since); since >= lostAfter {
+			return fmt.Sprintf("results lost: Gemini has said so for %v", since.Round(time.Second))
+		}
+		return ""
+	}
+	if f.Times < l.settings.MaxAttempts || failing < l.settings.RetryFor {
+		return ""
+	}
+	return fmt.Sprintf("failed attempts: %d within %v", f.Times, failing.Round(time.Second))
 }
 
 // backoff returns how long an effect waits after its nth failure, for a jitter in [0, 1):

@@ -112,7 +112,7 @@ func (c *chunk) failed(item Item, o ItemOutcome) Item {
 		item.Response, item.Error = string(o.Response), string(o.Error)
 	}
 	if item.Response == "" && item.Error == "" {
-		item.FetchableUntil = fetchableUntil(c.record)
+		item.FetchableUntil = c.fetchableUntil()
 	}
 	return item
 }
@@ -123,14 +123,12 @@ func (l *Ledger) givesUpItem(item Item, now time.Time) bool {
 	return item.Failures >= l.settings.MaxAttempts || often && long
 }
 
-// geminiKeeps is how long Gemini keeps the files that it creates.
-const geminiKeeps = 48 * time.Hour
-
 // fetchableUntil returns until when Gemini probably has an operation's result.
-func fetchableUntil(rec operation.Record) time.Time {
+func (c *chunk) fetchableUntil() time.Time {
+	rec := c.record
 	ended := rec.UpdateTime
 	if operation.Missing(ended) { // no event had a time
 		ended = rec.SettledAt
 	}
-	return operation.Instant(ended.Add(geminiKeeps))
+	return operation.Instant(ended.Add(c.ledger.settings.ResultsKept))
 }

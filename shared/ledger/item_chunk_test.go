@@ -50,7 +50,7 @@ func TestWhatIsKeptOfAnItem(t *testing.T) {
 		if test.kept {
 			want.Response, want.Error = test.response, test.error
 		} else {
-			want.FetchableUntil = now.Add(geminiKeeps) // an event of 1970 had no time [M4]
+			want.FetchableUntil = now.Add(c.ledger.settings.ResultsKept) // an event of 1970 had no time [M4]
 		}
 		if item.Response != want.Response || item.Error != want.Error || !item.FetchableUntil.Equal(want.FetchableUntil) {
 			t.Errorf("%d and %d bytes: kept %d and %d, else until %v", len(test.response), len(test.error),

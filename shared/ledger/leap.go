@@ -108,6 +108,11 @@ func (l *Ledger) effectBack(doc Document, now time.Time) (Write, bool, error) {
 		notAfter(now, &failing.Since, &failing.Last, &failing.AlertedAt)
 		effect.Failing = &failing
 	}
+	if effect.Lost != nil {
+		lost := *effect.Lost
+		notAfter(now, &lost.Since)
+		effect.Lost = &lost
+	}
 	effect.History = slices.Clone(effect.History)
 	for i := range effect.History {
 		notAfter(now, &effect.History[i].Began, &effect.History[i].Ended)

@@ -133,7 +133,7 @@ func (l *Ledger) writeEffect(d Document, effect Effect) Write {
 		effect.Schema = max(effect.Schema, progressSchema)
 	}
 	effect.Version++
-	effect.FailingSince = time.Time{}
+	effect.FailingSince, effect.Lost = time.Time{}, effect.loss()
 	if effect.Failing != nil && effect.Status() == operation.EffectOpen {
 		effect.FailingSince = effect.Failing.Since
 	}

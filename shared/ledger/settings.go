@@ -26,7 +26,9 @@ type Settings struct {
 	MaxAttempts                 int           // how many attempts of an effect fail before it may be DEAD
 	// RetryFor is how long an effect must also have been failing before it is DEAD; 0: attempts
 	// alone count [S4].
-	RetryFor    time.Duration
+	RetryFor time.Duration
+	// ResultsKept is how long Gemini keeps a result after the end of its batch.
+	ResultsKept time.Duration
 	Rules       []Rule
 	Transitions operation.Transitions
 	// RestoredAt is when the store was last restored from a backup; zero: never. Fences continue
@@ -47,6 +49,7 @@ func DefaultSettings() Settings {
 		ClaimTTL:        10 * time.Minute,
 		MaxAttempts:     10,
 		RetryFor:        24 * time.Hour,
+		ResultsKept:     6 * 7 * 24 * time.Hour, // Gemini's guide of 2026-09-18
 	}
 }
 
@@ -80,7 +83,7 @@ func (s Settings) Validate() error {
 		d    time.Duration
 	}{
 		{"grace", s.Grace}, {"interval", s.Interval}, {"stuck-after", s.StuckAfter}, {"alert-every", s.AlertEvery},
-		{"retention", s.Retention}, {"claim TTL", s.ClaimTTL},
+		{"retention", s.Retention}, {"claim TTL", s.ClaimTTL}, {"results-kept", s.ResultsKept},
 	} {
 		if d.d <= 0 {
 			problems = append(problems, fmt.Errorf("%s must be longer than zero, not %v", d.name, d.d))

@@ -45,6 +45,7 @@ func values() map[string]string {
 		"OPLEDGER_CLAIM_TTL":             "600s",
 		"OPLEDGER_MAX_ATTEMPTS":          "10",
 		"OPLEDGER_RETRY_FOR":             "24h",
+		"OPLEDGER_RESULTS_KEPT":          "1008h",
 		"OPLEDGER_RESTORED_AT":           "",
 		"OPLEDGER_EFFECTS":               "",
 		"OPLEDGER_TERMINAL_TRANSITIONS":  "",

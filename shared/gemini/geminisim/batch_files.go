@@ -31,13 +31,13 @@ func fileSubject(r *http.Request) subject { return subject{name: "files/" + r.Pa
 // text in place of a video.
 func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	b, file := s.byID[resultSubject(r).id], ""
+	b, file, gone := s.byID[resultSubject(r).id], "", false
 	var read *rand.Rand
 	if b != nil {
-		file, read = b.resultFile(b.now), b.read()
+		file, read, gone = b.resultFile(b.now), b.read(), s.cfg.gone(b.now.endTime)
 	}
 	s.mu.Unlock()
-	if file != "files/"+r.PathValue("id") {
+	if file != "files/"+r.PathValue("id") || gone {
 		writeError(w, http.StatusForbidden, noFile(r.PathValue("id")))
 		return
 	}

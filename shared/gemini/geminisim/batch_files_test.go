@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -101,6 +103,32 @@ func TestDownloadFaults(t *testing.T) {
 		}
 		if (len(orders) == 1) != (name == "none") {
 			t.Errorf("%s: %d different downloads of 20", name, len(orders))
+		}
+	}
+}
+
+// TestResultsKept: a result file is there for six weeks after the end of its batch, or as configured.
+func TestResultsKept(t *testing.T) {
+	t.Parallel()
+	for configured, kept := range map[time.Duration]time.Duration{
+		0: 6 * 7 * 24 * time.Hour, time.Hour: time.Hour,
+	} {
+		var passed atomic.Int64
+		began := time.Now()
+		sim, client, _ := serve(t, geminisim.Config{
+			ResultsKept: configured, Now: func() time.Time { return began.Add(time.Duration(passed.Load())) },
+		})
+		sim.Script("file", geminisim.Script{Hold: geminisim.StateRunning})
+		job := create(t, client, "file")
+		if err := sim.SetState(job.Name, geminisim.StateSucceeded); err != nil {
+			t.Fatal(err)
+		}
+		for after, want := range map[time.Duration]int{kept: http.StatusOK, kept + time.Second: http.StatusForbidden} {
+			passed.Store(int64(after))
+			path := "/v1beta/files/batch-" + strings.TrimPrefix(job.Name, "batches/") + ":download?alt=media"
+			if w := call(t, sim, "GET", path, ""); w.Code != want {
+				t.Errorf("kept for %v, after %v: %d, want %d", configured, after, w.Code, want)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package geminisim
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -25,6 +26,9 @@ type Config struct {
 	// RunTime is the least and the greatest duration of a job, before Speed. Zero means LeastRunTime
 	// and MostRunTime; Google's target is 24 hours.
 	RunTime [2]time.Duration
+	// ResultsKept is how long a result is there after the end of its job, by Now. Zero means six weeks,
+	// as the batch guide says.
+	ResultsKept time.Duration
 	// NineEvents adds batch.cancelled and interaction.cancelled, which only older pages name, to
 	// the events that a webhook can subscribe to. By default they are refused, as the live API was
 	// reported to do.
@@ -42,6 +46,14 @@ type Config struct {
 	// Claims returns claims to add to the token for a delivery of this body; a nil value removes a
 	// claim. Nil adds nothing, so that the token does not bind the body.
 	Claims func(body []byte) map[string]any
+}
+
+// resultsKept is how long results are kept by default (documented).
+const resultsKept = 6 * 7 * 24 * time.Hour
+
+// gone reports whether the result of a job that ended then is no longer kept.
+func (c Config) gone(ended time.Time) bool {
+	return !ended.IsZero() && c.Now().Sub(ended) > cmp.Or(c.ResultsKept, resultsKept)
 }
 
 // The bounds of the duration of a job where Config.RunTime gives none.

@@ -50,7 +50,8 @@
 //
 // A result that lacks an item, or has one twice or without its key; a download that ends between
 // two lines as if it was the end. Streaming, foreground interactions and their content (tools,
-// agents' environments), quotas, and the retention of files and jobs. A batch may have any input
-// file; one that was not uploaded here is as long as its plan says. Failing deliveries never
+// agents' environments), quotas, and the retention of uploaded files and of jobs, with the results
+// that they have inline. A batch may have any input file; one that was not uploaded here is as long
+// as its plan says. Failing deliveries never
 // disable a webhook, because the threshold is undocumented; see SetWebhookState.
 package geminisim

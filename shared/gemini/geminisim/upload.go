@@ -50,7 +50,7 @@ type uploadedFile struct {
 	Source         string    `json:"source"`
 }
 
-// fileLife is how long a file is kept (documented). The simulator keeps it for as long as it lives.
+// fileLife is how long an uploaded file is kept (documented). The simulator keeps it for as long as it lives.
 const fileLife = 48 * time.Hour
 
 func (s *Sim) startUpload(w http.ResponseWriter, r *http.Request) {

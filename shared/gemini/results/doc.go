@@ -15,7 +15,8 @@
 //     result again. So is one that ends in the middle of a line: without a length, a connection that
 //     breaks looks like the end. One that breaks between two lines is seen only by the number of
 //     requests: [Client.Count].
-//   - A result that Gemini no longer has is [ErrLost]: it keeps files for days only.
+//   - A result that Gemini says it does not have is [ErrNotFound]. It keeps results for six weeks, by its
+//     guide. A look-up of the batch that is stale, or says nothing, is a transient error.
 //
 // Files are downloaded without the SDK, whose own download returns an error's body as data and cuts
 // the file's id.

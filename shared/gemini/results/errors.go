@@ -6,10 +6,12 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// The permanent errors. Any other may be transient.
+// The permanent errors, of which the first is to be believed only when Gemini says it again. Any other
+// may be transient.
 var (
-	// ErrLost: Gemini no longer has the results, or not for the project of this API key.
-	ErrLost = errors.New("results lost: Gemini no longer has them")
+	// ErrNotFound: Gemini says that it does not have the results, or not for the project of this API key.
+	// What was there answered 404 for two days.
+	ErrNotFound = errors.New("Gemini says that it does not have the results")
 	// ErrNone: the operation has ended and holds no results.
 	ErrNone = errors.New("the operation holds no results")
 	// ErrTooLarge: an item of inline results is larger than MaxItemBytes, and the items after it

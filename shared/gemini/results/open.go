@@ -15,7 +15,7 @@ import (
 // Where it names no file, Open fetches the batch, which holds the results or names their file. The
 // caller must close the Reader, and must not cancel ctx before.
 //
-// Errors: ErrLost; ErrNone, also for an operation that is no batch; *api.Error; any other is of the
+// Errors: ErrNotFound; ErrNone, also for an operation that is no batch; *api.Error; any other is of the
 // connection and transient.
 func (c *Client) Open(ctx context.Context, key operation.Key, result operation.Result) (*Reader, error) {
 	if key.Collection() != operation.Batches {
@@ -27,7 +27,7 @@ func (c *Client) Open(ctx context.Context, key operation.Key, result operation.R
 	body, err := c.get(ctx, batchResource(key), nil)
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusGone:
-		return nil, fmt.Errorf("%w: %w", ErrLost, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	if err != nil {
 		return nil, err
@@ -36,13 +36,17 @@ func (c *Client) Open(ctx context.Context, key operation.Key, result operation.R
 	items := newInline(g)
 	g.source = items
 	file, found, err := items.find()
-	if err == nil && found {
+	if found {
 		return newReader(g, g), nil
 	}
 	_ = g.Close() // no more of it is needed
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", key, err)
+	case file == "" && !items.done: // a state before the end, or an answer that says nothing
+		return nil, fmt.Errorf("reading %s: Gemini does not say that it is done", key)
+	case file == "" && result.Inline:
+		return nil, fmt.Errorf("%w: %s had them inline", ErrNotFound, key)
 	case file == "":
 		return nil, fmt.Errorf("%w: %s names no file and has none inline", ErrNone, key)
 	default:
@@ -62,12 +66,12 @@ func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (
 	body, err := c.get(ctx, "files/"+id+":download", url.Values{"alt": {"media"}})
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusGone:
-		return nil, fmt.Errorf("%w: %w", ErrLost, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
 	case http.StatusForbidden:
 		if denied := c.denied(ctx, key); denied != nil {
 			return nil, fmt.Errorf("%w (%w)", err, denied)
 		}
-		return nil, fmt.Errorf("%w: %w", ErrLost, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	if err != nil {
 		return nil, err

@@ -92,7 +92,7 @@ func TestRefused(t *testing.T) {
 		}
 		_, err := read(client, result)
 		var refused *api.Error
-		if errors.Is(err, results.ErrLost) != c.lost || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second {
+		if errors.Is(err, results.ErrNotFound) != c.lost || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if strings.Contains(fmt.Sprintf("%v %+v %#v", err, client, results.Options{APIKey: apiKey}), apiKey) {

@@ -10,7 +10,10 @@ import (
 
 // inline reads the items in a batch's own JSON. The batch has them twice, in metadata.output and in
 // response; only the first is read.
-type inline struct{ json *api.JSON }
+type inline struct {
+	json *api.JSON
+	done bool // the batch has ended, where find found no items
+}
 
 func newInline(body io.Reader) *inline { return &inline{json: api.NewJSON(body)} }
 
@@ -31,6 +34,8 @@ func (i *inline) find() (file string, found bool, err error) {
 	}
 	err = i.json.Object(func(member string) error {
 		switch member {
+		case "done":
+			return i.json.Bool(&i.done)
 		case "metadata":
 			return i.json.Object(func(member string) error {
 				if member == "output" {

@@ -48,3 +48,21 @@ func TestLargeInline(t *testing.T) {
 		t.Errorf("%d items, %v", len(got), err)
 	}
 }
+
+// TestNoItems: a batch that is done and has no items has none. Where it had some inline they are not
+// found. An answer that is stale, or says nothing, is asked for again.
+func TestNoItems(t *testing.T) {
+	t.Parallel()
+	for _, member := range []string{`"metadata":null`, `"error":{"code":5}`, `"response":{"inlinedResponses":[]}`} {
+		for inline, want := range map[bool]error{true: results.ErrNotFound, false: results.ErrNone} {
+			_, err := read(serve(t, says(`{"done":true,`+member+`}`)), operation.Result{Inline: inline})
+			if !errors.Is(err, want) {
+				t.Errorf("%s, inline before %v: %v, want %v", member, inline, err, want)
+			}
+			_, err = read(serve(t, says(`{`+member+`}`)), operation.Result{Inline: inline})
+			if err == nil || errors.Is(err, results.ErrNone) || errors.Is(err, results.ErrNotFound) {
+				t.Errorf("%s, not done: %v", member, err)
+			}
+		}
+	}
+}

@@ -69,7 +69,7 @@ func TestStalled(t *testing.T) {
 				time.Sleep(time.Hour)
 				began := time.Now()
 				_, err = reader.Next()
-				if took := time.Since(began); err == nil || errors.Is(err, results.ErrLost) ||
+				if took := time.Since(began); err == nil || errors.Is(err, results.ErrNotFound) ||
 					!strings.Contains(err.Error(), "no bytes arrived") ||
 					took != time.Minute {
 					t.Errorf("after %v: %v", took, err)

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,6 +24,27 @@ func (w *world) failed(l *ledger.Ledger, lease ledger.Lease, retryAfter time.Dur
 		w.Fatalf("Release: %v", err)
 	}
 	return failure
+}
+
+// An unreadError says that a result could not be read.
+type unreadError struct {
+	error
+	lost bool
+}
+
+func (e unreadError) ResultLost() bool { return e.lost }
+
+// unread claims the effect "publish", whose result cannot be read, waits for an hour, and reports
+// whether the effect is dead. lost: Gemini says that it does not have the result.
+func (w *world) unread(lost bool) bool {
+	w.Helper()
+	cause := fmt.Errorf("fetching %w", unreadError{errors.New("files/a: 404"), lost})
+	failure, err := w.ledger().Release(w.ctx, w.granted(publish), cause, time.Hour)
+	if err != nil {
+		w.Fatalf("Release: %v", err)
+	}
+	w.store.Advance(failure.Wait)
+	return failure.Dead
 }
 
 // failHourly fails n times, once an hour.
@@ -97,6 +119,28 @@ var effectRelease = join([]ledgerTest{
 			w.store.Advance(26 * time.Hour)
 			ends(w.granted(publish))
 		}
+	}},
+	{"a result is lost only after Gemini said so for a day, more than once, however often it failed [S4]", func(w *world) {
+		w.settings.MaxAttempts, w.settings.RetryFor = 2, 0
+		w.succeed()
+		for range 24 { // the last 23 hours after the first
+			equal(w, "dead within a day", w.unread(true), false)
+		}
+		equal(w, "since", w.effect(publish).Lost.Since, w.effect(publish).Failing.Since)
+		equal(w, "dead after a day", w.unread(true), true)
+		said := w.effect(publish).LastError
+		equal(w, "it says since when", strings.HasPrefix(said, "results lost: Gemini has said so for 24h0m"), true)
+		w.deadForGood(said)
+	}},
+	{"what says nothing of a result does not make it there again, and one that was read does [S4]", func(w *world) {
+		w.settings.MaxAttempts = 100
+		w.succeed()
+		w.unread(true)
+		w.unread(false)
+		equal(w, "since", w.effect(publish).Lost.Since, w.effect(publish).Failing.Since)
+		w.failHourly(24) // at its receiver: the result was read
+		equal(w, "read", w.effect(publish).Lost == nil, true)
+		equal(w, "dead of the first after that", w.unread(true), false)
 	}},
 	{"a permanent failure is dead at once, and counted as one [S2]", func(w *world) {
 		w.succeed()

@@ -41,6 +41,7 @@ func FrozenDocuments() []Frozen {
 			ReturnedFence: 9, Tries: 10, Chunks: 11, Recorded: 12,
 		}), Added: map[string]string{
 			"FailingSince": "stamped: it counts only beside failing and an open state, which every revision keeps up",
+			"Lost":         "stamped: it counts only while its failures are failing.times, which every failure moves",
 		}},
 		{Kind: "item", Added: map[string]string{
 			"WaitingSince": "lasting: only a revision that writes the number 2 of its effect writes it then, or the item",

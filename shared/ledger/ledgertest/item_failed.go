@@ -159,16 +159,17 @@ var itemFailed = []ledgerTest{
 			}
 		}
 		equal(w, "the error", w.item("error").Error, `{"code":3}`)
-		equal(w, "large can be fetched until", w.item("large").FetchableUntil.Sub(w.record().UpdateTime), 48*time.Hour)
+		equal(w, "large can be fetched until", w.item("large").FetchableUntil.Sub(w.record().UpdateTime), 6*7*24*time.Hour)
 	}},
-	{"without a time of the end an item can be fetched for two days after the ledger heard of it [M4]", func(w *world) {
+	{"without a time of the end an item can be fetched for ResultsKept after the ledger heard of it [M4]", func(w *world) {
+		w.settings.ResultsKept = 9 * time.Hour
 		w.register()
 		w.ingest(untimed(w.event("d1", operation.Succeeded, 0)))
 		lease := w.granted(publish)
 		chunk := named(0, "a")
 		chunk[0].Err, chunk[0].Permanent = errFailed, true
 		w.recordItems(lease, lease.Progress, chunk)
-		equal(w, "it can be fetched for", w.item("a").FetchableUntil.Sub(w.record().SettledAt), 48*time.Hour)
+		equal(w, "it can be fetched for", w.item("a").FetchableUntil.Sub(w.record().SettledAt), 9*time.Hour)
 	}},
 	{"FAILED items do not expire while their effect is dead, and are waived all at once [L3, S2]", func(w *world) {
 		w.diedOfItems(3, refusedItems(3, 20)...)
