@@ -63,7 +63,7 @@ func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []n
 	most := connectionsOf(1 + len(webhooks))
 	serve := func(l net.Listener, h http.Handler) {
 		server := &http.Server{
-			Handler:           withTrace(withHeaders(h)),
+			Handler:           withUnreadBody(withTrace(withHeaders(h))),
 			BaseContext:       func(net.Listener) context.Context { return ctx },
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       time.Minute,
@@ -81,6 +81,26 @@ func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []n
 		serve(l, s.deliveries())
 	}
 	return all
+}
+
+// unreadTime is how long what a handler left of a body may take to arrive, so that its sender reads the
+// answer.
+const unreadTime = time.Second
+
+// withUnreadBody keeps a request whose body no handler reads, such as a refused one, from holding its
+// connection: an http.Server waits for that body after its answer [W7].
+func withUnreadBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength == 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Connection", "close") // until httpfunc has read it all
+		next.ServeHTTP(w, r)
+		if w.Header().Get("Connection") == "close" {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTime))
+		}
+	})
 }
 
 // withTrace puts a request's trace into its context, for the log.

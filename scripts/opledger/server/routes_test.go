@@ -1,7 +1,14 @@
 package server
 
 import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/httpfunc"
 )
 
 // TestWebhooksAlone: the port for a tunnel answers /webhook and nothing else [G7].
@@ -20,4 +27,34 @@ func TestWebhooksAlone(t *testing.T) {
 		}
 	}
 	e.wantOperations(0)
+}
+
+// TestUnreadBodyHoldsNoConnection: a request that is refused, or whose body no handler reads, holds its
+// connection no longer than a body may take, however long the rest stays away [W7].
+func TestUnreadBodyHoldsNoConnection(t *testing.T) {
+	t.Parallel()
+	e := expose(t, "127.0.0.1", Options{}, "OPLEDGER_SERVE_TOKEN="+serveToken)
+	for _, c := range []struct{ url, request, status string }{
+		{e.url, "GET /health", "200"}, {e.url, "GET /ready", "200"}, {e.url, "POST /health", "401"},
+		{e.url, "POST /register", "401"}, {e.url, "GET /webhook", "405"}, {e.webhooks, "GET /elsewhere", "404"},
+	} {
+		t.Run(c.request, func(t *testing.T) {
+			t.Parallel()
+			address := strings.TrimPrefix(c.url, "http://")
+			connection, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer connection.Close() //nolint:errcheck // the server has closed it
+			_ = connection.SetReadDeadline(time.Now().Add(httpfunc.BodyTime))
+			if _, err := fmt.Fprintf(connection, "%s HTTP/1.1\r\nHost: %s\r\nContent-Length: 10\r\n\r\n", c.request,
+				address); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := io.ReadAll(connection)
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.status) {
+				t.Errorf("%s: %v, want %s and the end of the connection", answer, err, c.status)
+			}
+		})
+	}
 }
