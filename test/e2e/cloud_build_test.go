@@ -51,6 +51,12 @@ var buildFunctions = sync.OnceValues(func() (dir string, err error) {
 	return buildPrograms("functions", deployed, nil)
 })
 
+// buildMeasured builds the functions whose memory is measured, without the race detector, which takes
+// several times as much.
+var buildMeasured = sync.OnceValues(func() (dir string, err error) {
+	return buildPrograms("measured", deployed, nil, "-race=false")
+})
+
 // buildPrograms builds a program for each folder's function into a folder of that name, all at
 // once. The main packages are inside the module but in an overlay: nothing of them is ever in the
 // source tree. More files of the overlay are given by their paths in the module; flags are for the
@@ -78,7 +84,7 @@ func buildPrograms(name string, folders, overlay map[string]string, flags ...str
 	if err = errors.Join(err, jsonErr, os.WriteFile(list, text, 0o600)); err != nil {
 		return "", err
 	}
-	flags = slices.Concat(flags, asTested(), []string{"-overlay", list})
+	flags = slices.Concat(asTested(), flags, []string{"-overlay", list})
 	building := errgroup.Group{}
 	for program := range folders {
 		building.Go(func() error {

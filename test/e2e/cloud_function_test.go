@@ -22,7 +22,13 @@ const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 // serveFunction starts a function, and returns it when it takes requests.
 func serveFunction(t *testing.T, function string, variables ...string) *process {
 	t.Helper()
-	p, err := startFunction(t, strings.ToLower(function), function, variables)
+	return serveFunctionOf(t, functionBinary(t, function), function, variables...)
+}
+
+// serveFunctionOf is serveFunction with a program that the caller has built.
+func serveFunctionOf(t *testing.T, program, function string, variables ...string) *process {
+	t.Helper()
+	p, err := startFunctionOf(t, program, strings.ToLower(function), function, variables)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -36,6 +37,16 @@ func (p *process) peak(t *testing.T) int64 {
 	return kilobytes << 10
 }
 
+// serveMeasured is serveFunction with a program whose memory can be measured.
+func serveMeasured(t *testing.T, function string, variables ...string) *process {
+	t.Helper()
+	dir, err := buildMeasured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveFunctionOf(t, filepath.Join(dir, function), function, variables...)
+}
+
 // memoryLimit is the memory of a deployed function, in bytes.
 const memoryLimit = 512 << 20
 
@@ -45,7 +56,7 @@ func TestCloudBodiesMemory(t *testing.T) {
 	t.Parallel()
 	const atOnce, size = 64, 1 << 20
 	c := newCloud(t)
-	p := serveFunction(t, "Webhook", append(c.variables(), "OPLEDGER_WEBHOOK_SECRET="+secret)...)
+	p := serveMeasured(t, "Webhook", append(c.variables(), "OPLEDGER_WEBHOOK_SECRET="+secret)...)
 	statuses := map[int]int{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -104,7 +115,7 @@ func TestCloudItemsMemory(t *testing.T) {
 	}
 	text := "[" + strings.Join(rules, ",") + "]"
 	l := c.planned(t, text, "batches/a")
-	p := serveFunction(t, "Effects", append(c.variables(), "OPLEDGER_EFFECTS="+text, "GOMEMLIMIT=358MiB",
+	p := serveMeasured(t, "Effects", append(c.variables(), "OPLEDGER_EFFECTS="+text, "GOMEMLIMIT=358MiB",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL="+gemini.URL)...)
 	var group sync.WaitGroup
 	for i := range effects {
