@@ -54,6 +54,16 @@ func findCorrelation(root object) string {
 	}
 	s := search{cursor: jsonscan.New(root), depth: maxCorrelationDepth}
 	s.value()
+	if !s.shadowed {
+		return s.id
+	}
+	var once any
+	if json.Unmarshal(root, &once) != nil {
+		return ""
+	}
+	text, _ := json.Marshal(once) // it was decoded from JSON
+	s = search{cursor: jsonscan.New(text), depth: maxCorrelationDepth}
+	s.value()
 	return s.id
 }
 
@@ -67,7 +77,8 @@ func correlationIn(value []byte) string {
 }
 
 // A search goes through a value once and keeps the id of the first object in the order of
-// CorrelationOf. Where two members of an object have one name, the later is first.
+// CorrelationOf. Of two members of one name the last counts, with all below it: where the id was found
+// in the other, it is shadowed, and the search begins again without such members.
 type search struct {
 	cursor *jsonscan.Cursor
 	path   []step // to the value that is being read
@@ -75,6 +86,8 @@ type search struct {
 	id    string
 	found []step // the path to its object
 	depth int    // only objects on a shorter path, or on one as long, are of interest
+
+	shadowed bool
 }
 
 // A step leads from a value to one below it.
@@ -102,12 +115,29 @@ func (s *search) value() {
 		return
 	}
 	s.cursor.Object(func(key []byte) {
+		s.shadowed = s.shadowed || s.shadows(key)
 		if string(key) != CorrelationKey || s.cursor.Kind() != '"' {
 			below(step{key: slices.Clone(key)})
 		} else if id := correlationIn(s.cursor.Value()); id != "" && s.isFirst() {
 			s.id, s.found, s.depth = id, slices.Clone(s.path), len(s.path)
 		}
 	})
+}
+
+// shadows reports whether the id was found in an earlier member of that name.
+func (s *search) shadows(key []byte) bool {
+	if s.id == "" || len(s.found) < len(s.path) {
+		return false
+	}
+	for i, step := range s.path {
+		if step.at != s.found[i].at {
+			return false
+		}
+	}
+	if len(s.found) == len(s.path) {
+		return string(key) == CorrelationKey
+	}
+	return bytes.Equal(s.found[len(s.path)].key, key)
 }
 
 // isFirst reports whether the object that is being read comes before the one that was found.
