@@ -233,7 +233,7 @@ func TestServePortTaken(t *testing.T) {
 }
 
 // TestServeWithoutItsFile: once the ledger's file was moved away nothing more is registered in it, and
-// serve ends with an error.
+// serve ends with an error. All that was registered before is in the file.
 func TestServeWithoutItsFile(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -254,17 +254,26 @@ func TestServeWithoutItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := strings.TrimPrefix(strings.TrimSpace(line), "opledger serves on ")
+	register := func(body string, want int) error {
+		answer, err := http.Post(url+"/register", "application/json", strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != want {
+			t.Errorf("a registration: %s %v", answer.Status, err)
+		}
+		return nil
+	}
+	if err := register(`{"name":"batches/before"}`, http.StatusCreated); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Rename(f.path, f.path+".moved"); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.Post(url+"/register", "application/json", strings.NewReader(`{"name":"batches/a"}`))
-	if err == nil { // else it has ended already
-		if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("a registration: %s %v", answer.Status, err)
-		}
-	}
+	_ = register(`{"name":"batches/a"}`, http.StatusServiceUnavailable) // an error where serve has ended already
 	if code := <-ended; code != exitFailed || !strings.Contains(stderr.String(), "is not where it was opened") {
 		t.Errorf("exit code %d: %s", code, &stderr)
 	}
+	cli(t, nil, "show", "batches/before", "--store", f.store()+".moved").want(t, exitDone)
 	_ = out.Close()
 }

@@ -79,7 +79,8 @@ func (s *Server) watchFile(ctx context.Context, failed chan<- error) {
 		case <-ticker.C:
 		}
 		if err := s.options.InPlace(); err != nil {
-			failed <- fmt.Errorf("%w; put it back where it was, and start serve again: what was recorded is in that file", err)
+			failed <- fmt.Errorf("%w; put it back where it was, beside its -wal, and then start serve again; "+
+				"start nothing there before", err)
 			return
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -69,7 +68,8 @@ type Store struct {
 // Open opens the file at path and creates what is missing, readable by its owner alone, because a
 // ledger holds the jobs' metadata. An existing file keeps its mode, and SQLite gives the files
 // beside it the same. now is the store's clock; every process that shares the file must use the
-// same. The database of another program is refused.
+// same. The database of another program is refused, and so is a path where the log of a file lies that
+// is gone.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	s := &Store{now: now, clock: newClock(now)}
 	err := create(ctx, path)
@@ -109,28 +109,6 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 		return nil, errors.Join(fmt.Errorf("opening the ledger in %s: %w", path, err), s.Close())
 	}
 	return s, nil
-}
-
-// create creates an empty file with mode 0600 where there is none. SQLite does so after the pattern
-// of an existing file. Opening and closing the file here would release the locks of every other
-// handle in this process.
-func create(ctx context.Context, path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	pattern, err := os.CreateTemp(filepath.Dir(path), ".opledger-*") // created with mode 0600
-	if err != nil {
-		return nil //nolint:nilerr // SQLite cannot create a file there either, and returns the error
-	}
-	defer os.Remove(pattern.Name()) //nolint:errcheck // an empty file stays
-	if err := pattern.Close(); err != nil {
-		return err
-	}
-	db, err := connect(path, url.Values{"modeof": {pattern.Name()}, "_pragma": {pragmaBusy(busyTimeout)}})
-	if err != nil {
-		return err
-	}
-	return errors.Join(db.PingContext(ctx), db.Close())
 }
 
 func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
@@ -266,14 +244,19 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	}
 }
 
-// Close waits until no commit waits, and closes the file.
+// Close waits until no commit waits, and closes the file. SQLite leaves the log of a file that was moved
+// where it was, so its commits are first brought into the file; the error says where that fails.
 func (s *Store) Close() error {
 	s.queue.leader.Wait()
 	var errs []error
-	for _, db := range []*sql.DB{s.read, s.write} {
-		if db != nil {
-			errs = append(errs, db.Close())
+	if s.read != nil {
+		errs = append(errs, s.read.Close())
+	}
+	if s.write != nil {
+		if s.InPlace() != nil {
+			errs = append(errs, s.emptyLog(context.Background()))
 		}
+		errs = append(errs, s.write.Close())
 	}
 	return errors.Join(errs...)
 }

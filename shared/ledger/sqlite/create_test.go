@@ -1,0 +1,158 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+)
+
+// commit stores a document.
+func commit(t *testing.T, store *sqlite.Store, path ledger.Path) {
+	t.Helper()
+	if _, err := store.Commit(t.Context(), ledger.Write{Path: path, Data: doc{Text: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCreateBesideALog: no ledger is created beside the log of a file that is gone, because SQLite
+// deletes such a log with the commits in it. With the file back beside its log all is there.
+func TestCreateBesideALog(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		link  bool
+		leave func(path string) error // at the path of the file that was moved
+	}{
+		"nothing is left":       {leave: func(string) error { return nil }},
+		"an empty file is left": {leave: func(path string) error { return os.WriteFile(path, nil, 0o600) }},
+		"a link to it is left":  {link: true, leave: func(string) error { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "ledger.db")
+			path := file
+			if c.link {
+				path = filepath.Join(dir, "link.db")
+				link(t, "ledger.db", path)
+			}
+			killed(t, file)
+			rename(t, file, file+".moved")
+			if err := c.leave(file); err != nil {
+				t.Fatal(err)
+			}
+			store, err := sqlite.Open(t.Context(), path, time.Now)
+			if err == nil {
+				closed(t, store)
+				t.Fatal("a new ledger was made, and the log of the other is lost")
+			}
+			if said := err.Error(); !strings.Contains(said, "-wal") || !strings.Contains(said, "move the file back") {
+				t.Errorf("%v", err)
+			}
+			_ = os.Remove(file) // there may be none
+			rename(t, file+".moved", file)
+			store = open(t, path)
+			if _, there := get(t, store, "operations/a"); !there {
+				t.Error("what was recorded is lost")
+			}
+			closed(t, store)
+		})
+	}
+}
+
+// TestCreateBesideAnEmptyLog: a log without commits keeps no ledger from being created.
+func TestCreateBesideAnEmptyLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	write(t, path+"-wal", "", 0o600)
+	store := open(t, path)
+	commit(t, store, "operations/a")
+	closed(t, store)
+}
+
+// killed makes a ledger as a process leaves it that was killed: its commits are in the log.
+func killed(t *testing.T, path string) {
+	t.Helper()
+	alive := filepath.Join(t.TempDir(), "alive.db")
+	store := open(t, alive)
+	commit(t, store, "operations/a")
+	for _, suffix := range []string{"", "-wal"} {
+		text, err := os.ReadFile(alive + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path+suffix, string(text), 0o600)
+	}
+	closed(t, store)
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCloseMoved: the file that was moved while it was open has every commit once it is closed, without
+// the log, which stays behind.
+func TestCloseMoved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	store := open(t, path)
+	commit(t, store, "operations/a")
+	moved := filepath.Join(t.TempDir(), "moved.db")
+	rename(t, path, moved)
+	closed(t, store)
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		t.Errorf("%d bytes of the log stay behind", log.Size())
+	}
+	store = open(t, moved)
+	if _, there := get(t, store, "operations/a"); !there {
+		t.Error("what was recorded is lost")
+	}
+	closed(t, store)
+}
+
+// TestCloseMovedWhileRead: where another process reads the file that was moved, and commits stay in the
+// log, the error names the log.
+func TestCloseMovedWhileRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	store := open(t, path)
+	commit(t, store, "operations/a")
+	reader := snapshot(t, path)
+	commit(t, store, "operations/b")
+	rename(t, path, path+".moved")
+	if err := store.Close(); err == nil || !strings.Contains(err.Error(), path+"-wal") {
+		t.Errorf("%v", err)
+	}
+	reader()
+}
+
+// snapshot begins to read the file, and returns what ends that.
+func snapshot(t *testing.T, path string) (end func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	var count int
+	if err == nil {
+		err = tx.QueryRowContext(t.Context(), "SELECT count(*) FROM documents").Scan(&count)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
