@@ -79,7 +79,9 @@ func count(mutants []mutant, killed map[int]string, allowed map[place]int) (
 		alive[m.place()] = left // also where none is left, so that its reasons are needless
 	}
 	for p := range allowed {
-		alive[p] = alive[p] // also where no guard is left
+		if _, tried := alive[p]; !tried {
+			alive[p] = nil // its guard is gone, and the reason is needless
+		}
 		if tallies[p.Package] == nil {
 			tallies[p.Package] = &tally{}
 		}

@@ -11,7 +11,7 @@ import (
 var (
 	// ErrNotFound: Gemini says that it does not have the results, or not for the project of this API key.
 	// What was there answered 404 for two days.
-	ErrNotFound = errors.New("Gemini says that it does not have the results")
+	ErrNotFound = errors.New("the results are not found: Gemini says that it does not have them")
 	// ErrNone: the operation has ended and holds no results.
 	ErrNone = errors.New("the operation holds no results")
 	// ErrTooLarge: an item of inline results is larger than MaxItemBytes, and the items after it

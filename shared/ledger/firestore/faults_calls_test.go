@@ -138,7 +138,7 @@ func (c faultCall) through(
 	if s.injected == 0 {
 		t.Errorf("the fault was not met, and the call ended with %v", err)
 	}
-	c.judge(t, fault, err)
+	c.judge(t, fault, err, want.requests[index])
 	if err == nil && !fault.isLate() && resultText(value) != want.result {
 		t.Errorf("the result is\n%s\nwant\n%s", resultText(value), want.result)
 	}
@@ -166,8 +166,8 @@ func (c faultCall) through(
 	return s.injected
 }
 
-// judge checks the error of a call that met a fault.
-func (c faultCall) judge(t *testing.T, fault wireFault, err error) {
+// judge checks the error of a call whose request of a method met a fault.
+func (c faultCall) judge(t *testing.T, fault wireFault, err error, method string) {
 	t.Helper()
 	if err == nil {
 		if fault.every || fault.place == silentBefore {
@@ -181,6 +181,9 @@ func (c faultCall) judge(t *testing.T, fault wireFault, err error) {
 		allowed = append(allowed, context.DeadlineExceeded)
 	case fault.isLate():
 		allowed = []error{ledger.ErrLeaseLost, ledger.ErrConflict}
+		if method == "RunQuery" { // one that broke off is not resumed
+			allowed = append(allowed, ledger.ErrUnavailable)
+		}
 	case fault.conflicts():
 		allowed = append(allowed, ledger.ErrContention, ledger.ErrConflict)
 	}

@@ -90,7 +90,7 @@ var quarantineCalls = []Call{
 	}, Loose: []string{"_revision"}},
 	{Name: "ResolveQuarantined", Arrange: (*World).quarantine, Act: func(w *World) (any, error) {
 		return w.Ledger.ResolveQuarantined(w.Ctx, suspect.ID, ledger.Abandonment{By: "an operator", Why: "it is no event"})
-	}},
+	}, Loose: []string{"_revision"}},
 	{Name: "ForgetQuarantined", Arrange: (*World).quarantine, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.ForgetQuarantined(w.Ctx, suspect.ID)
 	}},

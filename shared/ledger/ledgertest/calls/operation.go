@@ -120,7 +120,7 @@ var operationCalls = []Call{
 		refused.Refuse("signature", time.Unix(0, 0))
 		_, err := w.Ledger.AddRefusals(w.Ctx, refused, time.Unix(0, 0))
 		return nil, err
-	}},
+	}, Loose: []string{"count", "version", "_revision"}},
 	{Name: "StorePause", Arrange: nothing, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.StorePause(w.Ctx, ledger.EffectsPaused)
 	}},
