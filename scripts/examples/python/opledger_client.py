@@ -213,7 +213,7 @@ class Opledger:
         _check_correlation_id(correlation_id)
         job = _job(correlation_id, job_kind, metadata)
         listed = collection == "batches"
-        intent = {"intent": True, "collection": collection, "attempt": secrets.token_hex(16), **job}
+        intent: dict[str, object] = {"intent": True, "collection": collection, "attempt": secrets.token_hex(16), **job}
         bound = self._may_submit(intent, correlation_id, patience)
         if bound:
             return Submitted(self._read(bound, 0), known=True)

@@ -122,7 +122,7 @@ def fails(error: Exception) -> Callable[[Mark], str]:
 
 
 def proxies(director: urllib.request.OpenerDirector) -> bool:
-    return any(isinstance(h, urllib.request.ProxyHandler) for h in director.handlers)
+    return any(isinstance(h, urllib.request.ProxyHandler) for h in getattr(director, "handlers"))
 
 
 class Coded(Exception):
