@@ -30,7 +30,8 @@ func TestParseMemory(t *testing.T) {
 		if err == nil || len(err.Error()) > 8<<10 {
 			t.Errorf("%s: an error of %d bytes", name, len(fmt.Sprint(err)))
 		}
-		if spent := (after.TotalAlloc - before.TotalAlloc) / httpfunc.MaxBody; spent > 5 { // five with the race detector, four without
+		// Four times the body, and five with the race detector.
+		if spent := (after.TotalAlloc - before.TotalAlloc) / httpfunc.MaxBody; spent > 5 {
 			t.Errorf("%s: it takes %d times the body", name, spent)
 		}
 	}
