@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,16 +37,15 @@ func newReplay(outside environment) *cobra.Command {
 			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
 			"and prints what became of them. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
 			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
-			"With --journal the same command continues a replay that was stopped. The file is removed when the\n" +
-			"outcome of every effect is known. It exits with 1 if an effect is not done; in a pause of this process,\n" +
-			"if one is neither done nor accepted.\n\n" +
+			"It exits with 1 if an effect is not done; in a pause of this process, if one is neither done nor\n" +
+			"accepted.\n\n" +
 			"While effects are paused, messages are accepted, and run when the pause ends. Where this process runs\n" +
 			"the effects, it keeps the pause of opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them\n" +
 			"all the same.",
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --rerun\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
-			"  opledger replay --dead --job-kind 'nightly-*' --yes --journal replay.jsonl",
+			"  opledger replay --dead --job-kind 'nightly-*' --yes",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			selection.rerun = cmd.Flags().Changed("rerun")
@@ -69,9 +66,8 @@ func newReplay(outside environment) *cobra.Command {
 				}
 			}
 			r.outside = outside
-			run := &replayRun{Ledger: where.String(), Words: replayWords(cmd, args), By: r.by, Nonce: nonce}
 			return withReplayer(cmd.Context(), r, settings, where, func(r *replayer) error {
-				return r.replay(cmd.Context(), selection, run)
+				return r.replay(cmd.Context(), selection, nonce)
 			})
 		},
 	}
@@ -117,7 +113,6 @@ type replayer struct {
 	by                  string
 	dryRun, yes, noWait bool
 	timeout             time.Duration // of the waiting; 0: none
-	journal             journal
 }
 
 func (r *replayer) flags(cmd *cobra.Command) {
@@ -127,8 +122,6 @@ func (r *replayer) flags(cmd *cobra.Command) {
 	flags.BoolVar(&r.yes, "yes", false, "do not ask")
 	flags.BoolVar(&r.noWait, "no-wait", false, "with a topic: publish the messages, and wait for no outcome")
 	flags.DurationVar(&r.timeout, "timeout", 0, "with a topic: stop waiting after this long; 0: never")
-	flags.StringVar(&r.journal.path, "journal", "",
-		"keep in this `FILE` how far the replay has come; the same command continues it from there")
 }
 
 // here reports whether the effects are run in this process.
@@ -150,28 +143,29 @@ func withReplayer(
 	return errors.Join(do(&r), w.close())
 }
 
+// A replayRun is what one call of replay does.
+type replayRun struct {
+	began   time.Time // by the store's clock
+	nonce   string    // of --rerun; empty without it
+	targets []replayTarget
+	sent    int // messages for the first of the targets
+}
+
 // replay selects effects, asks if they are several, sends a message for each, and prints what became
-// of them. run, without targets, is what the command line says; a journal may hold more of it.
-func (r *replayer) replay(ctx context.Context, selection replaySelection, run *replayRun) error {
-	run, err := r.choose(ctx, selection, run)
+// of them.
+func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce string) error {
+	run, err := r.choose(ctx, selection, nonce)
 	if err != nil {
 		return err
 	}
 	if r.dryRun || len(run.targets) == 0 {
 		return r.report(run, false)
 	}
-	question := "Run " + howMany(run.targets) + " again?"
-	if run.sent > 0 {
-		question = fmt.Sprintf("Continue with the remaining %d of %s?", len(run.targets)-run.sent, howMany(run.targets))
-	}
-	asks := selection.name.Key == "" || selection.rerun && len(run.targets) > 1
-	if asks && !r.yes {
+	if asks := selection.name.Key == "" || selection.rerun && len(run.targets) > 1; asks && !r.yes {
+		question := "Run " + howMany(run.targets) + " again?"
 		if err := agree(ctx, r.outside, question, "nothing was published"); err != nil {
 			return err
 		}
-	}
-	if err := prefixed("--journal", r.journal.begin(run)); err != nil {
-		return err
 	}
 	err = r.send(ctx, run)
 	if r.left && r.server.Wake(ctx) != nil || r.left && r.paused {
@@ -184,33 +178,18 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, run *r
 	case err == nil && r.left:
 		_, err = r.look(ctx, run, indices(run.sent))
 	}
-	over := err == nil && (waits || r.here())
-	if over {
+	if err == nil && (waits || r.here()) {
 		err = r.undone(run.targets)
 	}
-	return errors.Join(r.report(run, true), err, prefixed("--journal", r.journal.end(over)))
+	return errors.Join(r.report(run, true), err)
 }
 
-// choose returns the run that the journal holds, or the one that the selection makes.
-func (r *replayer) choose(ctx context.Context, selection replaySelection, run *replayRun) (*replayRun, error) {
-	if r.journal.path != "" {
-		kept, err := readJournal(r.journal.path)
-		switch {
-		case err != nil:
-			return nil, prefixed("--journal", err)
-		case kept == nil:
-		case kept.Ledger != run.Ledger || !slices.Equal(kept.Words, run.Words):
-			return nil, fmt.Errorf("--journal: %s is that of another replay: opledger replay %s, of the ledger in %s; "+
-				"continue that one, or name another file", r.journal.path, strings.Join(kept.Words, " "), kept.Ledger)
-		default:
-			return kept, nil
-		}
-	}
-	var err error
-	if run.Began, err = r.server.Ledger.Now(ctx); err != nil {
+// choose returns the run that the selection makes.
+func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce string) (*replayRun, error) {
+	now, err := r.server.Ledger.Now(ctx)
+	if err != nil {
 		return nil, err
 	}
-	run.Began = operation.Instant(run.Began)
 	targets, broken, err := selection.find(ctx, r.server.Ledger)
 	if err != nil {
 		return nil, err
@@ -218,6 +197,6 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, run *r
 	for _, b := range broken {
 		r.outside.note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
 	}
-	run.targets = targets
+	run := &replayRun{began: operation.Instant(now), nonce: nonce, targets: targets}
 	return run, r.checkRules(ctx, targets)
 }

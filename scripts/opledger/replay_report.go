@@ -20,7 +20,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 			Outcomes  map[string]int `json:"outcomes,omitempty"`
 			Rerun     string         `json:"rerun,omitempty"`
 			Paused    bool           `json:"paused,omitempty"` // effects run when the pause ends
-		}{Effects: append([]replayTarget{}, targets...), Published: run.sent, Rerun: run.Nonce, Paused: r.paused}
+		}{Effects: append([]replayTarget{}, targets...), Published: run.sent, Rerun: run.nonce, Paused: r.paused}
 		if ran && !r.unwatched() {
 			report.Outcomes = countOutcomes(targets)
 		}
@@ -33,9 +33,6 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 	switch {
 	case len(targets) == 0:
 		out.line("nothing to run again; --rerun runs what is done once more")
-	case !ran && run.sent > 0:
-		out.line(fmt.Sprintf("would run the remaining %d of %s again; this call published nothing",
-			len(targets)-run.sent, howMany(targets)))
 	case !ran:
 		out.line("would run " + howMany(targets) + " again; nothing was published")
 	case r.paused:
@@ -56,8 +53,8 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		out.line(howManyRan(targets))
 		out.line(outcomes(targets))
 	}
-	if ran && run.Nonce != "" {
-		out.line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", run.Nonce))
+	if ran && run.nonce != "" {
+		out.line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", run.nonce))
 	}
 	return out.end()
 }

@@ -39,20 +39,15 @@ func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error
 	return nil
 }
 
-// send sends the messages that are left to send: to the topic, or to the handlers in this process.
+// send sends a message for each target: to the topic, or to the handlers in this process.
 func (r *replayer) send(ctx context.Context, run *replayRun) error {
 	p := newProgress(r.outside)
 	defer p.end()
-	if r.here() { // with a topic, wait looks at what an earlier call sent, without haste
-		if _, err := r.look(ctx, run, indices(run.sent)); err != nil {
-			return r.stopped(run, err)
-		}
-	}
 	for all := howMany(run.targets); run.sent < len(run.targets); {
 		p.say(fmt.Sprintf("%d of %s", run.sent, all))
 		target := &run.targets[run.sent]
 		m := ledger.Message{
-			Operation: target.Operation, Effect: target.Effect, Rerun: run.Nonce, By: run.By, ID: "replay-" + rand.Text(),
+			Operation: target.Operation, Effect: target.Effect, Rerun: run.nonce, By: r.by, ID: "replay-" + rand.Text(),
 			Runs: target.runs,
 		}
 		err := ctx.Err()
@@ -67,9 +62,6 @@ func (r *replayer) send(ctx context.Context, run *replayRun) error {
 			return r.stopped(run, err)
 		}
 		run.sent++
-		if err := r.journal.wrote(run.sent); err != nil {
-			return r.stopped(run, prefixed("--journal", err))
-		}
 	}
 	return nil
 }
@@ -83,18 +75,11 @@ func (r *replayer) stopped(run *replayRun, why error) error {
 	if r.here() {
 		did = "effects were run"
 	}
-	return fmt.Errorf("%d of %d %s, then: %w; %s", run.sent, len(run.targets), did, why, r.howToContinue(run))
-}
-
-func (r *replayer) howToContinue(run *replayRun) string {
-	switch {
-	case r.journal.path != "":
-		return "the same command continues from there"
-	case run.Nonce != "":
-		return "continue with --rerun=" + run.Nonce + ", which does not repeat what has been published"
-	default:
-		return "the same command again is safe, and selects what is left by then"
+	next := "the same command again is safe, and selects what is left by then"
+	if run.nonce != "" {
+		next = "continue with --rerun=" + run.nonce + ", which does not repeat what has been published"
 	}
+	return fmt.Errorf("%d of %d %s, then: %w; %s", run.sent, len(run.targets), did, why, next)
 }
 
 // run handles a message in this process, and returns its run with the status after it.

@@ -100,13 +100,3 @@ func TestReplayCounts(t *testing.T) {
 		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true")
 }
-
-// TestReplaySendReads: with a topic, what an earlier call sent is read by wait alone, at its pace.
-func TestReplaySendReads(t *testing.T) {
-	t.Parallel()
-	r := replayer{topic: "effects", outside: environment{err: &bytes.Buffer{}}} // without a ledger to read
-	run := &replayRun{targets: []replayTarget{{Operation: "batches/a", Effect: "log"}}, sent: 1}
-	if err := r.send(t.Context(), run); err != nil {
-		t.Error(err)
-	}
-}

@@ -77,9 +77,7 @@ type replayTarget struct {
 	Operation operation.Key          `json:"operation"`
 	Effect    string                 `json:"effect"`
 	Status    operation.EffectStatus `json:"status"` // before it; after it, where that is known
-	// runs is how many reruns it had when it was selected; nil without --rerun, and for a target from a
-	// journal.
-	runs *int
+	runs      *int                   // how many reruns it had when it was selected; nil without --rerun
 	// ran: it has seen the message. Of one that is run in this process: an attempt was made.
 	ran bool
 	// Of one that is run in this process: it has no handler here, or a newer revision wrote it.

@@ -65,12 +65,8 @@ func (r *replayer) gaveUp(run *replayRun, waiting int, why error) error {
 	if len(run.targets) == 1 {
 		goOn = "it goes on"
 	}
-	next := "opledger status says how many are open"
-	if r.journal.path != "" {
-		next = "the same command waits for them again"
-	}
-	return fmt.Errorf("the outcome of %d of %s is not known: %w; %s, and %s",
-		waiting, phrase.Counted(len(run.targets), "effect"), why, goOn, next)
+	return fmt.Errorf("the outcome of %d of %s is not known: %w; %s, and opledger status says how many are open",
+		waiting, phrase.Counted(len(run.targets), "effect"), why, goOn)
 }
 
 // look reads some of the targets, which were sent, and returns those that have no outcome yet.
@@ -80,7 +76,7 @@ func (r *replayer) look(ctx context.Context, run *replayRun, some []int) (open [
 		waiting := map[ledger.Path]int{}
 		for _, i := range chunk {
 			target := &run.targets[i]
-			target.Effect = target.run(run.Nonce)
+			target.Effect = target.run(run.nonce)
 			names = append(names, ledger.EffectName{Operation: target.Operation, Effect: target.Effect})
 			waiting[ledger.EffectPath(target.Operation, target.Effect)] = i
 		}
@@ -95,7 +91,7 @@ func (r *replayer) look(ctx context.Context, run *replayRun, some []int) (open [
 		for _, e := range effects {
 			i := waiting[ledger.EffectPath(e.Operation, e.Name)]
 			delete(waiting, ledger.EffectPath(e.Operation, e.Name))
-			if !run.targets[i].see(e, run.Began) {
+			if !run.targets[i].see(e, run.began) {
 				open = append(open, i)
 			}
 		}

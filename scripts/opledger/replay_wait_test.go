@@ -5,8 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -67,12 +65,12 @@ func (w *replayWorld) replay(r replayer, waits func(worker, interrupt func())) s
 		if w.called = nil; r.topic == "" {
 			w.called = func() { waits(nil, cancel) }
 		}
-		r.outside, r.server, r.yes = outside, wr.Server, true
+		r.outside, r.server, r.yes, r.by = outside, wr.Server, true, "ops"
 		selection := replaySelection{dead: true}
 		if err := selection.parse(nil, time.Now()); err != nil {
 			return err
 		}
-		return r.replay(ctx, selection, &replayRun{Ledger: "here", Words: []string{"--dead=true"}, By: "ops"})
+		return r.replay(ctx, selection, "")
 	})
 	s := said{out: out.String()}
 	if err != nil {
@@ -142,76 +140,19 @@ func TestReplayUnwatched(t *testing.T) {
 	}
 }
 
-// TestReplayJournal: the same command with the journal continues a replay that was interrupted,
-// before or after its last message. It sends no message twice, and says in the end what became of
-// all. The journal is gone then.
-func TestReplayJournal(t *testing.T) {
+// TestReplayInterrupted: a replay that is interrupted says how far it came, and how to go on.
+func TestReplayInterrupted(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		topic, stopped, end string
-		waits               func(worker, interrupt func())
-	}{
-		{"effects", "the outcome of 3 of 3 effects is not known: it was interrupted; they go on, and the same command " +
-			"waits for them again", "published 3 messages for 3 effects of 3 operations\n2 done, 1 dead again\n",
-			func(worker, interrupt func()) { worker(); interrupt() }},
-		{"", "0 of 3 effects were run, then: it was interrupted; the same command continues from there",
-			"", func(_, interrupt func()) { interrupt() }}, // the attempt may have been done, or wait for its back-off
+	for topic, want := range map[string]string{
+		"effects": "the outcome of 3 of 3 effects is not known: it was interrupted; they go on, and opledger status says " +
+			"how many are open",
+		"": "0 of 3 effects were run, then: it was interrupted; the same command again is safe, and selects what is left " +
+			"by then",
 	} {
-		t.Run("topic "+c.topic, func(t *testing.T) {
-			t.Parallel()
-			w := newReplayWorld(t, "batches/a", "batches/b", "batches/c")
-			w.refused = "gemini:batches/b#log"
-			r := replayer{topic: c.topic, journal: journal{path: filepath.Join(t.TempDir(), "replay.jsonl")}}
-			if s := w.replay(r, c.waits); s.err != c.stopped {
-				t.Errorf("%q, want %q", s.err, c.stopped)
-			}
-			s := w.replay(r, func(worker, _ func()) {
-				if worker != nil {
-					t.Error("it waits although every outcome is there")
-				}
-			})
-			if !strings.HasSuffix(s.out, c.end) || !strings.Contains(s.out, " done, 1 dead again") ||
-				!strings.Contains(s.err, "not done: ") {
-				t.Errorf("%+v, want it to end in %q", s, c.end)
-			}
-			for key, n := range w.calls {
-				if n > 1 && c.topic != "" {
-					t.Errorf("%s was tried %d times", key, n)
-				}
-			}
-			if _, err := os.Stat(r.journal.path); !os.IsNotExist(err) {
-				t.Errorf("the journal is still there: %v", err)
-			}
-		})
-	}
-}
-
-// TestReplayOtherJournal: a file that is no journal, or that of another replay, is refused and left
-// as it is.
-func TestReplayOtherJournal(t *testing.T) {
-	t.Parallel()
-	w := newReplayWorld(t, "batches/a")
-	path := filepath.Join(t.TempDir(), "replay.jsonl")
-	r := replayer{journal: journal{path: path}}
-	other := `{"replay":{"ledger":"there","words":["a","--effect=log"]}}` + "\n"
-	for text, want := range map[string]string{
-		"":        "--journal: " + path + " is no journal of a replay; name another file",
-		"notes\n": "--journal: " + path + " is no journal of a replay; name another file",
-		"{}\n":    "--journal: " + path + " is no journal of a replay; name another file",
-		other: "--journal: " + path + " is that of another replay: opledger replay a --effect=log, of the ledger in there; " +
-			"continue that one, or name another file",
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		w := newReplayWorld(t, "batches/a", "batches/b", "batches/c")
+		s := w.replay(replayer{topic: topic}, func(_, interrupt func()) { interrupt() })
+		if s.err != want {
+			t.Errorf("%q, want %q", s.err, want)
 		}
-		if s := w.replay(r, nil); s.err != want || s.out != "" {
-			t.Errorf("%q: %+v, want %q", text, s, want)
-		}
-		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
-			t.Errorf("%q became %q, %v", text, kept, err)
-		}
-	}
-	if len(w.calls) > 0 {
-		t.Error(w.calls)
 	}
 }
