@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
