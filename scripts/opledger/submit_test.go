@@ -19,7 +19,7 @@ import (
 var submissions = []struct {
 	args   []string
 	create geminisim.Op
-	truth  func(*geminisim.Sim) []geminisim.JobInfo
+	truth  func(*geminisim.Sim) []geminisim.OperationInfo
 }{
 	{[]string{"submit", "batch", "--model", "gemini-3.5-flash", "--file", "files/x", "--display-name", "nightly"},
 		geminisim.OpCreate, (*geminisim.Sim).Batches},

@@ -158,7 +158,7 @@ type kind struct {
 	collection operation.Collection
 	create     geminisim.Op
 	submit     func(*world, submit.Job) (submit.Submitted, error)
-	truth      func(*geminisim.Sim) []geminisim.JobInfo
+	truth      func(*geminisim.Sim) []geminisim.OperationInfo
 }
 
 var kinds = []kind{

@@ -275,7 +275,7 @@ func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
 	}
 }
 
-func checkStory(story ledger.Story, batch geminisim.BatchInfo, key string, accepted bool) error {
+func checkStory(story ledger.Story, batch geminisim.OperationInfo, key string, accepted bool) error {
 	var problems []error
 	fail := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if "BATCH_STATE_"+string(story.Record.State) != string(batch.State) {

@@ -36,7 +36,7 @@ func (s *soak) rest() {
 }
 
 // checkDead is checkStory for an operation whose effect the receiver refuses for good.
-func checkDead(story ledger.Story, batch geminisim.BatchInfo, key string, accepted bool) error {
+func checkDead(story ledger.Story, batch geminisim.OperationInfo, key string, accepted bool) error {
 	var problems []error
 	fail := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if "BATCH_STATE_"+string(story.Record.State) != string(batch.State) {

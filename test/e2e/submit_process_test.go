@@ -125,19 +125,20 @@ func (s submission) label() string {
 	return s.correlation
 }
 
-// truth is the submission's job at Gemini, if it has one.
-func (s submission) truth(sim *geminisim.Sim) (found []geminisim.JobInfo) {
-	for _, jobs := range [][]geminisim.JobInfo{sim.Batches(), sim.Videos(), sim.Interactions()} {
-		for _, job := range jobs {
-			if job.DisplayName == s.label() {
-				found = append(found, job)
+// truth is the submission's operation at Gemini, if it has one.
+func (s submission) truth(sim *geminisim.Sim) (found []geminisim.OperationInfo) {
+	for _, operations := range [][]geminisim.OperationInfo{sim.Batches(), sim.Videos(), sim.Interactions()} {
+		for _, o := range operations {
+			if o.DisplayName == s.label() {
+				found = append(found, o)
 			}
 		}
 	}
 	return found
 }
 
-// success is the state in which the kind of job succeeds, and running that in which it is held until then.
+// success is the state in which the kind of job succeeds, and running that in which it is held
+// until then.
 func (s submission) success() (running, success geminisim.State) {
 	switch s.kind {
 	case "batch":

@@ -168,8 +168,8 @@ const (
 )
 
 // page reads the size and the token of a list request. A token is a position in the order of
-// creation, so that a job created between two pages moves no other; from is -1 without a token. If
-// it returns false it has answered.
+// creation, so that an operation created between two pages moves no other; from is -1 without a
+// token. If it returns false it has answered.
 func page(w http.ResponseWriter, sizeText, token string) (size, from int, ok bool) {
 	size, from = defaultPage, -1
 	if sizeText != "" {

@@ -33,8 +33,8 @@ func InteractionError(status int, message string) Answer {
 	return Answer{Status: status, Body: interactionErrorBody(status, message)}
 }
 
-// LostAnswer executes a request and answers 503. With AnswerNext and OpCreate it creates a job
-// whose submitter does not know its name.
+// LostAnswer executes a request and answers 503. With AnswerNext and OpCreate it creates an
+// operation whose submitter does not know its name.
 func LostAnswer() Answer {
 	a := ErrorAnswer(http.StatusServiceUnavailable, "The service is currently unavailable.")
 	a.Perform = true
@@ -50,9 +50,9 @@ type scripted struct {
 }
 
 // AnswerNext makes the API give these answers, in this order, to the next requests of that kind
-// about the job of that name. The name is as in SetState; a creation is matched by the new job's
-// label, see Script. An empty name matches every request of the kind; OpList, OpWebhook and OpJWKS
-// are about no job. Scripted answers take precedence over the fault plan.
+// about the operation of that name. The name is as in SetState; a creation is matched by the new
+// operation's label, see Script. An empty name matches every request of the kind; OpList, OpWebhook
+// and OpJWKS are about no operation. Scripted answers take precedence over the fault plan.
 //
 // Answers for a name take precedence over answers for all. Several calls add to the queue.
 func (s *Sim) AnswerNext(op Op, name string, answers ...Answer) {

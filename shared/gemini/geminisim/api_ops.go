@@ -77,15 +77,16 @@ type subject struct{ id, name, label string }
 
 // concerns reports whether a scripted answer for that name is for a request about this subject.
 func (s *Sim) concerns(name string, of subject) bool {
-	if j := s.byID[of.id]; j != nil {
-		return j.isNamed(name)
+	if o := s.byID[of.id]; o != nil {
+		return o.isNamed(name)
 	}
 	return name != "" && (name == of.name || name == of.label)
 }
 
 func noSubject(*http.Request) subject { return subject{} }
 
-// pathSubject is the subject of a request that names its job in the path, below this collection.
+// pathSubject is the subject of a request that names its operation in the path, below this
+// collection.
 func pathSubject(collection string) func(*http.Request) subject {
 	return func(r *http.Request) subject {
 		id := r.PathValue("id")

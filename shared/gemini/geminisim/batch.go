@@ -33,21 +33,21 @@ func (s *Sim) createBatch(w http.ResponseWriter, r *http.Request) {
 
 // newBatch creates and starts a batch, and returns it as the API shows it. An error is about the
 // content of its input file.
-func (s *Sim) newBatch(req *createRequest, model string) (operation, error) {
+func (s *Sim) newBatch(req *createRequest, model string) (batchOperation, error) {
 	in, hooks := req.Batch.InputConfig, req.Batch.WebhookConfig
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var keys []string
 	if file := s.uploads[in.FileName]; file != nil {
 		if !file.final {
-			return operation{}, errors.New("the file " + in.FileName + " is not uploaded yet: its last bytes are missing.")
+			return batchOperation{}, errors.New("the file " + in.FileName + " is not uploaded yet: its last bytes are missing.")
 		}
 		var err error
 		if keys, err = keysIn(file.content); err != nil {
-			return operation{}, err
+			return batchOperation{}, err
 		}
 	}
-	b := &job{
+	b := &operation{
 		kind:         batchKind,
 		label:        req.Batch.DisplayName,
 		model:        model,
@@ -58,25 +58,25 @@ func (s *Sim) newBatch(req *createRequest, model string) (operation, error) {
 		uris:         hooks.URIs,
 	}
 	s.launch(b)
-	return b.operation(b.now), nil
+	return b.batch(b.now), nil
 }
 
 func (s *Sim) getBatch(w http.ResponseWriter, r *http.Request) {
-	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any { return b.operation(b.seen(r)) })
+	s.onOperation(w, r, batchKind, writeNotFound, func(b *operation) any { return b.batch(b.seen(r)) })
 }
 
 // cancelBatch always answers `{}`, because a cancellation is best effort.
 func (s *Sim) cancelBatch(w http.ResponseWriter, r *http.Request) {
-	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any {
+	s.onOperation(w, r, batchKind, writeNotFound, func(b *operation) any {
 		s.cancel(b)
 		return struct{}{}
 	})
 }
 
-// deleteBatch removes the batch from the API. The job continues, and its completion is still
+// deleteBatch removes the batch from the API. The operation continues, and its completion is still
 // delivered (documented for operations: deleting does not cancel).
 func (s *Sim) deleteBatch(w http.ResponseWriter, r *http.Request) {
-	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any {
+	s.onOperation(w, r, batchKind, writeNotFound, func(b *operation) any {
 		b.deleted = true
 		return struct{}{}
 	})

@@ -21,7 +21,7 @@ func (s *Sim) list(r *http.Request, size, from int) listResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.listed()
-	at := max(0, slices.IndexFunc(all, func(b *job) bool { return b.nth == from }))
+	at := max(0, slices.IndexFunc(all, func(b *operation) bool { return b.nth == from }))
 	resp := listResponse{}
 	for _, b := range all[at:] {
 		if b.deleted {
@@ -31,30 +31,30 @@ func (s *Sim) list(r *http.Request, size, from int) listResponse {
 			resp.NextPageToken = pageToken(b.nth)
 			break
 		}
-		resp.Operations = append(resp.Operations, b.operation(b.row(r)))
+		resp.Operations = append(resp.Operations, b.batch(b.row(r)))
 	}
 	return resp
 }
 
 // row returns the snapshot of the batch that a list shows.
-func (j *job) row(r *http.Request) snapshot {
-	if j.plan.staleRow && !j.runningAt.IsZero() {
-		return snapshot{state: j.kind.running, updateTime: j.runningAt}
+func (o *operation) row(r *http.Request) snapshot {
+	if o.plan.staleRow && !o.runningAt.IsZero() {
+		return snapshot{state: o.kind.running, updateTime: o.runningAt}
 	}
-	return j.seen(r)
+	return o.seen(r)
 }
 
 // listed returns all batches in the order of a list: newest first, as seen live, unless
 // Config.ShuffleLists. A batch created between two pages does not move the others.
-func (s *Sim) listed() []*job {
-	var all []*job
-	for _, j := range slices.Backward(s.jobs) {
-		if j.kind == batchKind {
-			all = append(all, j)
+func (s *Sim) listed() []*operation {
+	var all []*operation
+	for _, o := range slices.Backward(s.operations) {
+		if o.kind == batchKind {
+			all = append(all, o)
 		}
 	}
 	if s.cfg.ShuffleLists {
-		slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.rank, b.rank) })
+		slices.SortFunc(all, func(a, b *operation) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	return all
 }

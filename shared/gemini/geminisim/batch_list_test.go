@@ -122,7 +122,7 @@ func TestAnswerOfTheNextCreateIsLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		op     geminisim.Op
 		create func(client *genai.Client) error
-		truth  func(*geminisim.Sim) []geminisim.JobInfo
+		truth  func(*geminisim.Sim) []geminisim.OperationInfo
 	}{
 		"batch": {geminisim.OpCreate, func(client *genai.Client) error {
 			_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: "files/x"}, nil)

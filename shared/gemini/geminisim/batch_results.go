@@ -11,12 +11,12 @@ import (
 )
 
 // resultFile is the name of the file with the results, "" if there is none.
-func (j *job) resultFile(at snapshot) string {
+func (o *operation) resultFile(at snapshot) string {
 	switch {
-	case at.state == StateSucceeded && j.inputFile != "":
-		return "files/" + resultPrefix + j.id
+	case at.state == StateSucceeded && o.inputFile != "":
+		return "files/" + resultPrefix + o.id
 	case at.state == VideoSucceeded:
-		return "files/" + j.id
+		return "files/" + o.id
 	}
 	return ""
 }
@@ -29,7 +29,7 @@ type resultLine struct {
 
 // resultLine is the ith line of a result file. The keys are those of the input file; of one that
 // was not uploaded here they are request-1, request-2 and so on.
-func (b *job) resultLine(i int) resultLine {
+func (b *operation) resultLine(i int) resultLine {
 	line := resultLine{Key: fmt.Sprintf("request-%d", i+1)}
 	if b.keys != nil {
 		line.Key = b.keys[i]
@@ -38,9 +38,9 @@ func (b *job) resultLine(i int) resultLine {
 	return line
 }
 
-// inlinedResponses are the results of a batch with inline input, with their metadata. Gemini does not
-// keep the order of the requests (seen live); here each read has another.
-func (b *job) inlinedResponses() *inlinedResponses {
+// inlinedResponses are the results of a batch with inline input, with their metadata. Gemini does
+// not keep the order of the requests (seen live); here each read has another.
+func (b *operation) inlinedResponses() *inlinedResponses {
 	out := &inlinedResponses{InlinedResponses: make([]inlinedResponse, b.size())}
 	for at, i := range b.read().Perm(b.size()) {
 		response, err := b.result(i)
@@ -50,13 +50,13 @@ func (b *job) inlinedResponses() *inlinedResponses {
 }
 
 // read returns the random stream of another read of the results.
-func (b *job) read() *rand.Rand {
+func (b *operation) read() *rand.Rand {
 	b.reads++
 	return stream(b.id, "read", strconv.Itoa(b.reads))
 }
 
-// order returns in which order a download has the lines of a result file, and how many of them: where
-// it is cut, the last of these has no end.
+// order returns in which order a download has the lines of a result file, and how many of them:
+// where it is cut, the last of these has no end.
 func (f Faults) order(read *rand.Rand, lines int) (order []int, cut bool) {
 	order = make([]int, lines)
 	for i := range order {
@@ -72,7 +72,7 @@ func (f Faults) order(read *rand.Rand, lines int) (order []int, cut bool) {
 }
 
 // writeResults writes lines of the result file; of the last one only the half, where it is cut.
-func (b *job) writeResults(w io.Writer, order []int, cut bool) error {
+func (b *operation) writeResults(w io.Writer, order []int, cut bool) error {
 	var line bytes.Buffer
 	for at, i := range order {
 		line.Reset()
@@ -90,7 +90,7 @@ func (b *job) writeResults(w io.Writer, order []int, cut bool) error {
 }
 
 // result returns the model's answer to the ith request: a GenerateContentResponse or an error.
-func (b *job) result(i int) (map[string]any, *operationError) {
+func (b *operation) result(i int) (map[string]any, *operationError) {
 	if b.itemFails(i) {
 		return nil, &operationError{Code: 13, Message: "The request could not be processed."}
 	}
@@ -109,6 +109,6 @@ func (b *job) result(i int) (map[string]any, *operationError) {
 
 // itemFails reports whether the ith result is an error. It depends on the batch's id, and so on the
 // seed.
-func (b *job) itemFails(i int) bool {
+func (b *operation) itemFails(i int) bool {
 	return stream(b.id, strconv.Itoa(i)).Float64() < b.plan.itemErrors
 }

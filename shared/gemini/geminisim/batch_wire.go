@@ -36,12 +36,12 @@ type inlineRequest struct {
 }
 
 type listResponse struct {
-	Operations    []operation `json:"operations,omitempty"`
-	NextPageToken string      `json:"nextPageToken,omitempty"`
+	Operations    []batchOperation `json:"operations,omitempty"`
+	NextPageToken string           `json:"nextPageToken,omitempty"`
 }
 
-// operation is the long-running operation that a batch is to the API.
-type operation struct {
+// batchOperation is the long-running operation that a batch is to the API.
+type batchOperation struct {
 	Name     string          `json:"name"`
 	Metadata *batchMetadata  `json:"metadata,omitempty"`
 	Done     bool            `json:"done,omitempty"`
@@ -103,8 +103,8 @@ type batchStats struct {
 
 const typePrefix = "type.googleapis.com/google.ai.generativelanguage.v1main."
 
-// failures are the errors of jobs that ended without results. Codes are google.rpc.Code. The texts
-// are the simulator's own, because no live sample is known.
+// failures are the errors of operations that ended without results. Codes are google.rpc.Code. The
+// texts are the simulator's own, because no live sample is known.
 var failures = map[State]operationError{
 	StateFailed:    {Code: 13, Message: "The batch could not be processed."},
 	StateCancelled: {Code: 1, Message: "The batch was cancelled."},
@@ -114,8 +114,8 @@ var failures = map[State]operationError{
 	InteractionFailed: {Code: 13, Message: "The interaction could not be completed."},
 }
 
-// operation returns the batch of a snapshot.
-func (b *job) operation(at snapshot) operation {
+// batch returns the batch of a snapshot.
+func (b *operation) batch(at snapshot) batchOperation {
 	meta := &batchMetadata{
 		Type:        typePrefix + "GenerateContentBatch",
 		Model:       b.model,
@@ -135,7 +135,7 @@ func (b *job) operation(at snapshot) operation {
 	} else {
 		meta.InputConfig.Requests = &inlineRequests{b.requests}
 	}
-	op := operation{Name: b.name(), Metadata: meta, Done: at.state.Terminal()}
+	op := batchOperation{Name: b.name(), Metadata: meta, Done: at.state.Terminal()}
 	if e, ok := failures[at.state]; ok {
 		op.Error = &e
 	}
@@ -155,7 +155,7 @@ func (b *job) operation(at snapshot) operation {
 
 // size returns the number of requests of the batch. For an input file that was not uploaded here,
 // the plan has it.
-func (b *job) size() int {
+func (b *operation) size() int {
 	if b.keys != nil {
 		return len(b.keys)
 	}
@@ -165,7 +165,7 @@ func (b *job) size() int {
 	return len(b.requests)
 }
 
-func (b *job) stats(at snapshot) batchStats {
+func (b *operation) stats(at snapshot) batchStats {
 	n := b.size()
 	st := batchStats{RequestCount: strconv.Itoa(n)}
 	switch {

@@ -8,8 +8,8 @@ import (
 
 // Config says what to simulate. The zero value is a Gemini without faults that runs at real speed.
 type Config struct {
-	// Seed is the random seed of ids, secrets, plans and faults. The same seed gives the nth job of
-	// a kind the same plan and the same ids.
+	// Seed is the random seed of ids, secrets, plans and faults. The same seed gives the nth
+	// operation of a kind the same plan and the same ids.
 	Seed uint64
 	// Faults holds the share of each fault. Zero: no faults.
 	Faults Faults
@@ -23,11 +23,11 @@ type Config struct {
 	// redirects are not followed, and an attempt ends after 10 s divided by Speed, but not before 2
 	// s of real time.
 	HTTP *http.Client
-	// RunTime is the least and the greatest duration of a job, before Speed. Zero means LeastRunTime
-	// and MostRunTime; Google's target is 24 hours.
+	// RunTime is the least and the greatest duration of an operation, before Speed. Zero means
+	// LeastRunTime and MostRunTime; Google's target is 24 hours.
 	RunTime [2]time.Duration
-	// ResultsKept is how long a result is there after the end of its job, by Now. Zero means six weeks,
-	// as the batch guide says.
+	// ResultsKept is how long a result is there after the end of its operation, by Now. Zero means
+	// six weeks, as the batch guide says.
 	ResultsKept time.Duration
 	// NineEvents adds batch.cancelled and interaction.cancelled, which only older pages name, to
 	// the events that a webhook can subscribe to. By default they are refused, as the live API was
@@ -36,7 +36,7 @@ type Config struct {
 	// ShuffleLists lists batches in an order that depends on the seed alone, instead of newest
 	// first. The order is undocumented.
 	ShuffleLists bool
-	// MetadataIn is the place of a job's user metadata in an event.
+	// MetadataIn is the place of an operation's user metadata in an event.
 	MetadataIn MetadataPlace
 	// Audience and Issuer are the aud and iss of the tokens that sign dynamic deliveries. Both are
 	// undocumented. An empty Audience means the target uri, an empty Issuer
@@ -51,19 +51,19 @@ type Config struct {
 // resultsKept is how long results are kept by default (documented).
 const resultsKept = 6 * 7 * 24 * time.Hour
 
-// gone reports whether the result of a job that ended then is no longer kept.
+// gone reports whether the result of an operation that ended then is no longer kept.
 func (c Config) gone(ended time.Time) bool {
 	return !ended.IsZero() && c.Now().Sub(ended) > cmp.Or(c.ResultsKept, resultsKept)
 }
 
-// The bounds of the duration of a job where Config.RunTime gives none.
+// The bounds of the duration of an operation where Config.RunTime gives none.
 const (
 	LeastRunTime = time.Minute
 	MostRunTime  = 10 * time.Minute
 )
 
-// MetadataPlace is a place for a job's user metadata in its events. Every event has it, but its
-// place is undocumented: these are the places that public receivers read.
+// MetadataPlace is a place for an operation's user metadata in its events. Every event has it, but
+// its place is undocumented: these are the places that public receivers read.
 type MetadataPlace string
 
 const (

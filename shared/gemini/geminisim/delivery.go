@@ -29,7 +29,7 @@ type message struct {
 	after     time.Duration  // simulated, until the first attempt
 	copy      int            // 0, or which repeat of the same delivery it is
 	once      bool           // no retries
-	completes *job           // the job whose end it reports, or nil
+	completes *operation     // the operation whose end it reports, or nil
 	then      *message       // sent when this one is over, or nil
 }
 

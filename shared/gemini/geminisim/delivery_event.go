@@ -11,36 +11,36 @@ type envelope struct {
 	UserMetadata map[string]any `json:"user_metadata,omitempty"`
 }
 
-// eventBody returns the body of an event about a job, with the documented data keys of its type.
-// The form of data.id and the place of user_metadata are unknown: no delivery of the live API is
-// public.
-func (s *Sim) eventBody(j *job, event string, at time.Time, bareID bool) []byte {
-	data := map[string]any{"id": j.name()}
-	if bareID || j.kind == interactionKind { // whose id is bare everywhere
-		data["id"] = j.id
+// eventBody returns the body of an event about an operation, with the documented data keys of its
+// type. The form of data.id and the place of user_metadata are unknown: no delivery of the live API
+// is public.
+func (s *Sim) eventBody(o *operation, event string, at time.Time, bareID bool) []byte {
+	data := map[string]any{"id": o.name()}
+	if bareID || o.kind == interactionKind { // whose id is bare everywhere
+		data["id"] = o.id
 	}
 	switch event {
 	case "batch.succeeded":
-		if j.inputFile != "" { // documented for file input only
-			data["output_file_uri"] = "files/" + resultPrefix + j.id
+		if o.inputFile != "" { // documented for file input only
+			data["output_file_uri"] = "files/" + resultPrefix + o.id
 		}
 	case "batch.failed", "interaction.failed":
 		// Documented by name; that both are text is a guess.
 		data["error_code"] = "INTERNAL"
-		data["error_message"] = failures[j.kind.failed].Message
+		data["error_message"] = failures[o.kind.failed].Message
 	case "video.generated":
-		data["output_file_uri"] = j.videoURI()
-		data["file_name"] = "files/" + j.id
+		data["output_file_uri"] = o.videoURI()
+		data["file_name"] = "files/" + o.id
 	}
 	e := envelope{Type: event, Version: "v1", Timestamp: at.UTC(), Data: data}
-	if len(j.userMetadata) > 0 {
+	if len(o.userMetadata) > 0 {
 		switch s.cfg.MetadataIn {
 		case MetadataInData:
-			data["user_metadata"] = j.userMetadata
+			data["user_metadata"] = o.userMetadata
 		case MetadataAtTop:
-			e.UserMetadata = j.userMetadata
+			e.UserMetadata = o.userMetadata
 		case MetadataInInteraction:
-			data["interaction"] = map[string]any{"user_metadata": j.userMetadata}
+			data["interaction"] = map[string]any{"user_metadata": o.userMetadata}
 		}
 	}
 	return mustJSON(e)

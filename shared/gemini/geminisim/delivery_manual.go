@@ -16,14 +16,16 @@ type Delivery struct {
 	// registered.
 	Webhook string
 	URL     string
-	// Body is sent unchanged. Nil means the envelope of an event of this Type about the job Name,
-	// at EventTime.
+	// Body is sent unchanged. Nil means the envelope of an event of this Type about the operation
+	// Name, at EventTime.
 	Body []byte
 	// Type is any event type.
 	Type string
-	// Name is a job as in SetState. The name of an unknown job becomes data.id unchanged.
+	// Name is an operation as in SetState. The name of an unknown operation becomes data.id
+	// unchanged.
 	Name string
-	// EventTime is the envelope's timestamp; zero means when the job reached its present state.
+	// EventTime is the envelope's timestamp; zero means when the operation reached its present
+	// state.
 	EventTime time.Time
 	// ID is the webhook-id; empty means a new one.
 	ID string
@@ -31,8 +33,8 @@ type Delivery struct {
 	Timestamp time.Time
 	// Secrets sign, one signature each; nil means the valid secrets of the webhook, newest first.
 	Secrets []string
-	// Dynamic signs with a token instead, as for a job's own uris. JWT is that token, which may be
-	// for another body; empty means a token of Claims.
+	// Dynamic signs with a token instead, as for an operation's own uris. JWT is that token, which
+	// may be for another body; empty means a token of Claims.
 	Dynamic bool
 	JWT     string
 	// Header replaces the other headers. A header with nil values is left out.
@@ -83,7 +85,7 @@ func (s *Sim) signed(d *Delivery, uri string, claims map[string]any) (string, er
 }
 
 // complete fills in the fields that the test left out, and returns the target and the claims that
-// the job adds to a token.
+// the operation adds to a token.
 func (s *Sim) complete(d *Delivery) (uri string, claims map[string]any, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +100,7 @@ func (s *Sim) complete(d *Delivery) (uri string, claims map[string]any, err erro
 		return uri, nil, err
 	}
 	at := d.EventTime
-	j, err := s.lookup(d.Name)
+	o, err := s.lookup(d.Name)
 	if err != nil {
 		if at.IsZero() {
 			at = s.cfg.Now()
@@ -107,10 +109,10 @@ func (s *Sim) complete(d *Delivery) (uri string, claims map[string]any, err erro
 		return uri, nil, nil
 	}
 	if at.IsZero() {
-		at = j.now.updateTime
+		at = o.now.updateTime
 	}
-	d.Body = s.eventBody(j, d.Type, at, false)
-	return uri, s.metadataClaims(j), nil
+	d.Body = s.eventBody(o, d.Type, at, false)
+	return uri, s.metadataClaims(o), nil
 }
 
 // destination returns the target, and sets the webhook's secrets if the test gives none.

@@ -6,12 +6,12 @@ import (
 )
 
 // Faults is the fault plan. Shares are probabilities from 0 to 1, durations are before
-// Config.Speed. With the zero value every job succeeds and no delivery meets a fault.
+// Config.Speed. With the zero value every operation succeeds and no delivery meets a fault.
 type Faults struct {
-	// Failed, Cancelled and Expired are shares of the jobs that end so; the others succeed. An
-	// expired batch ends after a normal run time, not after 48 hours. No event reports a cancelled
-	// one. A video is neither cancelled nor expires: these two shares are filtered, and end with
-	// nothing. An interaction that would expire is incomplete.
+	// Failed, Cancelled and Expired are shares of the operations that end so; the others succeed.
+	// An expired batch ends after a normal run time, not after 48 hours. No event reports a
+	// cancelled one. A video is neither cancelled nor expires: these two shares are filtered, and
+	// end with nothing. An interaction that would expire is incomplete.
 	Failed    float64 `json:"failed"`
 	Cancelled float64 `json:"cancelled"`
 	Expired   float64 `json:"expired"`
@@ -19,8 +19,8 @@ type Faults struct {
 	// instead of a response.
 	FailedItems float64 `json:"failedItems"`
 	// Shuffled is the share of downloads of a result file that have its lines in another order: one
-	// user saw it. Inline results have another at each read, whatever the plan. Cut is the share that
-	// end in the middle of a line as if it was the end, as a connection without a length does.
+	// user saw it. Inline results have another at each read, whatever the plan. Cut is the share
+	// that end in the middle of a line as if it was the end, as a connection without a length does.
 	Shuffled float64 `json:"shuffled"`
 	Cut      float64 `json:"cut"`
 
@@ -48,7 +48,7 @@ type Faults struct {
 	WindowEvery  time.Duration `json:"windowEvery"`
 	WindowLength time.Duration `json:"windowLength"`
 
-	// Shares of the API's answers to reading requests (get of any job, list of batches, file
+	// Shares of the API's answers to reading requests (get of any operation, list of batches, file
 	// downloads): APIErrors are 500, 503 and 504 as JSON and 502 as HTML; APIRateLimited is 429
 	// with Retry-After; APIStale answers the state before the present one; APIHollow is a 200 that
 	// says nothing (an `error` body, or no state; measured against SDK v1.77.0: no error and no
@@ -61,7 +61,8 @@ type Faults struct {
 	// becomes of them. A get tells the truth.
 	StaleRows float64 `json:"staleRows"`
 	// CreatesLost is the share of creations that are carried out while their answer is a 503: the
-	// job runs and its submitter does not know the name. Creating is not idempotent (documented).
+	// operation runs and its submitter does not know the name. Creating is not idempotent
+	// (documented).
 	CreatesLost float64 `json:"createsLost"`
 	// Hidden is the share of interactions that cannot be found for a while after their creation was
 	// answered, by up to HiddenFor: 404, seen live for two days.

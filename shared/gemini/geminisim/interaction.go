@@ -30,7 +30,7 @@ func (s *Sim) createInteraction(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	hooks := req.WebhookConfig.config()
-	j := &job{
+	o := &operation{
 		kind:         interactionKind,
 		label:        inputText(req.Input),
 		model:        req.Model,
@@ -39,43 +39,43 @@ func (s *Sim) createInteraction(w http.ResponseWriter, r *http.Request) {
 		uris:         hooks.URIs,
 	}
 	s.mu.Lock()
-	s.launch(j)
-	shown := j.interaction(j.now)
+	s.launch(o)
+	shown := o.interaction(o.now)
 	s.mu.Unlock()
 	shown.WebhookConfig = req.WebhookConfig // seen live here; not confirmed for a get
 	writeJSON(w, shown)
 }
 
 func (s *Sim) getInteraction(w http.ResponseWriter, r *http.Request) {
-	s.onJob(w, r, interactionKind, writeNoInteraction, func(j *job) any { return j.interaction(j.seen(r)) })
+	s.onOperation(w, r, interactionKind, writeNoInteraction, func(o *operation) any { return o.interaction(o.seen(r)) })
 }
 
 func (s *Sim) cancelInteraction(w http.ResponseWriter, r *http.Request) {
-	s.onJob(w, r, interactionKind, writeNoInteraction, func(j *job) any {
-		s.cancel(j)
-		return j.interaction(j.now)
+	s.onOperation(w, r, interactionKind, writeNoInteraction, func(o *operation) any {
+		s.cancel(o)
+		return o.interaction(o.now)
 	})
 }
 
 func (s *Sim) deleteInteraction(w http.ResponseWriter, r *http.Request) {
-	s.onJob(w, r, interactionKind, writeNoInteraction, func(j *job) any {
-		j.deleted = true
+	s.onOperation(w, r, interactionKind, writeNoInteraction, func(o *operation) any {
+		o.deleted = true
 		return struct{}{}
 	})
 }
 
 // interaction returns the interaction of a snapshot.
-func (j *job) interaction(at snapshot) interactionJSON {
+func (o *operation) interaction(at snapshot) interactionJSON {
 	shown := interactionJSON{
-		ID:      j.id,
-		Model:   j.model,
-		Agent:   j.agent,
+		ID:      o.id,
+		Model:   o.model,
+		Agent:   o.agent,
 		Status:  at.state,
-		Created: j.createTime.UTC().Format(time.RFC3339), // no fractions
+		Created: o.createTime.UTC().Format(time.RFC3339), // no fractions
 		Updated: at.updateTime.UTC().Format(time.RFC3339),
 	}
 	if at.state == InteractionCompleted {
-		text := interactionText{"text", "Result of " + j.name() + "."}
+		text := interactionText{"text", "Result of " + o.name() + "."}
 		shown.Steps = []interactionStep{{"model_output", []interactionText{text}}}
 	}
 	if e, ok := failures[at.state]; ok {

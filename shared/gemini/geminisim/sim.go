@@ -28,21 +28,21 @@ type Sim struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu       sync.Mutex // guards everything below
-	closed   bool
-	changed  chan struct{} // closed and replaced when stats or jobs change
-	stats    Stats
-	jobs     []*job // by creation
-	created  map[*kind]int
-	byID     map[string]*job
-	keys     keyring
-	hooks    []*webhook // by creation, without deleted ones
-	hooksNew int        // ever created, so that ids are not reused
-	scripts  map[string]Script
-	answers  []*scripted
-	requests map[requestKey]uint64 // requests so far, for the fault plan
-	uploads  map[string]*upload    // by name
-	sent     uint64                // calls of Deliver, for the ids
+	mu         sync.Mutex // guards everything below
+	closed     bool
+	changed    chan struct{} // closed and replaced when stats or operations change
+	stats      Stats
+	operations []*operation // by creation
+	created    map[*kind]int
+	byID       map[string]*operation
+	keys       keyring
+	hooks      []*webhook // by creation, without deleted ones
+	hooksNew   int        // ever created, so that ids are not reused
+	scripts    map[string]Script
+	answers    []*scripted
+	requests   map[requestKey]uint64 // requests so far, for the fault plan
+	uploads    map[string]*upload    // by name
+	sent       uint64                // calls of Deliver, for the ids
 }
 
 // New starts a simulator. The caller must serve Handler.
@@ -64,7 +64,7 @@ func New(cfg Config) *Sim {
 		stop:     stop,
 		changed:  make(chan struct{}),
 		created:  make(map[*kind]int),
-		byID:     make(map[string]*job),
+		byID:     make(map[string]*operation),
 		scripts:  make(map[string]Script),
 		requests: make(map[requestKey]uint64),
 		uploads:  make(map[string]*upload),
@@ -87,8 +87,8 @@ func New(cfg Config) *Sim {
 // /download/v1beta, and at JWKSPath.
 func (s *Sim) Handler() http.Handler { return s }
 
-// Close stops every job, timer and retry, waits for the attempts in flight, and returns when no
-// goroutine is left. The API still answers, but no state changes. A second Close does nothing.
+// Close stops every operation, timer and retry, waits for the attempts in flight, and returns when
+// no goroutine is left. The API still answers, but no state changes. A second Close does nothing.
 func (s *Sim) Close() {
 	s.mu.Lock()
 	s.closed = true

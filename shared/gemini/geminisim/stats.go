@@ -7,8 +7,8 @@ import (
 
 // Stats counts events since New. All counters but Open only grow.
 type Stats struct {
-	// Created and Settled count jobs of every kind that were created, and that reached a terminal
-	// state.
+	// Created and Settled count operations of every kind that were created, and that reached a
+	// terminal state.
 	Created int `json:"created"`
 	Settled int `json:"settled"`
 	// Deliveries counts attempts to deliver, including retries, repeats and pings, even if nothing
@@ -44,8 +44,8 @@ type Stats struct {
 	VideoGets       int `json:"videoGets"`
 	InteractionGets int `json:"interactionGets"`
 	JWKSRequests    int `json:"jwksRequests"`
-	// The rest counts requests that a fault changed. APIHidden counts gets of a job that is not
-	// visible yet. Scripted answers are only in APIScripted.
+	// The rest counts requests that a fault changed. APIHidden counts gets of an operation that is
+	// not visible yet. Scripted answers are only in APIScripted.
 	APIErrors      int `json:"apiErrors"`
 	APIRateLimited int `json:"apiRateLimited"`
 	APIStale       int `json:"apiStale"`
@@ -95,13 +95,13 @@ func (s *Sim) countLocked(change func(*Stats)) {
 	s.changed = make(chan struct{})
 }
 
-// Completion is the state of the delivery of a job's end.
+// Completion is the state of the delivery of an operation's end.
 type Completion string
 
 const (
-	// CompletionNone: the job has not ended, or no event reports its end. The state may have none
-	// (a cancelled batch, a failed video, an incomplete interaction), or no webhook subscribes to
-	// it.
+	// CompletionNone: the operation has not ended, or no event reports its end. The state may have
+	// none (a cancelled batch, a failed video, an incomplete interaction), or no webhook subscribes
+	// to it.
 	CompletionNone Completion = "none"
 	// CompletionOpen: being delivered, or waiting for its next attempt.
 	CompletionOpen Completion = "open"

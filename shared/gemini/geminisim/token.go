@@ -49,15 +49,15 @@ func (s *Sim) claims(uri string, body []byte, now time.Time) map[string]any {
 	return c
 }
 
-// metadataClaims are the claims of a job's own.
-func (s *Sim) metadataClaims(j *job) map[string]any {
-	if s.cfg.MetadataIn != MetadataInClaims || len(j.userMetadata) == 0 {
+// metadataClaims are the claims of an operation's own.
+func (s *Sim) metadataClaims(o *operation) map[string]any {
+	if s.cfg.MetadataIn != MetadataInClaims || len(o.userMetadata) == 0 {
 		return nil
 	}
-	return map[string]any{"user_metadata": j.userMetadata}
+	return map[string]any{"user_metadata": o.userMetadata}
 }
 
-// token signs a dynamic delivery. more are the claims of its job.
+// token signs a dynamic delivery. more are the claims of its operation.
 func (s *Sim) token(uri string, body []byte, now time.Time, more map[string]any) string {
 	claims := s.claims(uri, body, now)
 	maps.Copy(claims, more)

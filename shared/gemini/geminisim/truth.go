@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// JobInfo is the ground truth about one job.
-type JobInfo struct {
+// OperationInfo is the ground truth about one operation.
+type OperationInfo struct {
 	// Name is batches/ID, models/MODEL/operations/ID or interactions/ID, where the API names an
 	// interaction by its id alone.
 	Name string `json:"name"`
@@ -23,43 +23,40 @@ type JobInfo struct {
 	// Reached counts attempts to deliver the completion that reached a receiver, whatever it
 	// answered.
 	Reached int `json:"reached"`
-	// Deleted: gone from the API. Deleting does not stop a job.
+	// Deleted: gone from the API. Deleting does not stop an operation.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// BatchInfo is the ground truth about one batch.
-type BatchInfo = JobInfo
-
 // Batches returns the truth about every batch ever created, in the order of creation, deleted ones
 // included.
-func (s *Sim) Batches() []BatchInfo { return s.truth(batchKind) }
+func (s *Sim) Batches() []OperationInfo { return s.truth(batchKind) }
 
 // Videos is Batches for videos.
-func (s *Sim) Videos() []JobInfo { return s.truth(videoKind) }
+func (s *Sim) Videos() []OperationInfo { return s.truth(videoKind) }
 
 // Interactions is Batches for interactions.
-func (s *Sim) Interactions() []JobInfo { return s.truth(interactionKind) }
+func (s *Sim) Interactions() []OperationInfo { return s.truth(interactionKind) }
 
-func (s *Sim) truth(k *kind) []JobInfo {
+func (s *Sim) truth(k *kind) []OperationInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	infos := make([]JobInfo, 0, s.created[k])
-	for _, j := range s.jobs {
-		if j.kind != k {
+	infos := make([]OperationInfo, 0, s.created[k])
+	for _, o := range s.operations {
+		if o.kind != k {
 			continue
 		}
-		infos = append(infos, JobInfo{
-			Name:         j.name(),
-			DisplayName:  j.label,
-			State:        j.now.state,
-			CreateTime:   j.createTime,
-			UpdateTime:   j.now.updateTime,
-			EndTime:      j.now.endTime,
-			ResultFile:   j.resultFile(j.now),
-			UserMetadata: maps.Clone(j.userMetadata),
-			Completion:   j.completion(),
-			Reached:      j.reached,
-			Deleted:      j.deleted,
+		infos = append(infos, OperationInfo{
+			Name:         o.name(),
+			DisplayName:  o.label,
+			State:        o.now.state,
+			CreateTime:   o.createTime,
+			UpdateTime:   o.now.updateTime,
+			EndTime:      o.now.endTime,
+			ResultFile:   o.resultFile(o.now),
+			UserMetadata: maps.Clone(o.userMetadata),
+			Completion:   o.completion(),
+			Reached:      o.reached,
+			Deleted:      o.deleted,
 		})
 	}
 	return infos

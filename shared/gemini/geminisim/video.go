@@ -64,7 +64,7 @@ func (s *Sim) createVideo(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "instances is required.")
 		return
 	}
-	v := &job{
+	v := &operation{
 		kind:         videoKind,
 		label:        req.Instances[0].Prompt,
 		model:        "models/" + r.PathValue("id"),
@@ -78,12 +78,12 @@ func (s *Sim) createVideo(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sim) getVideo(w http.ResponseWriter, r *http.Request) {
-	s.onJob(w, r, videoKind, writeNotFound, func(v *job) any { return v.video(v.seen(r)) })
+	s.onOperation(w, r, videoKind, writeNotFound, func(v *operation) any { return v.video(v.seen(r)) })
 }
 
 // video returns the operation of a snapshot.
-func (j *job) video(at snapshot) videoOperation {
-	op := videoOperation{Name: j.name(), Done: at.state.Terminal()}
+func (o *operation) video(at snapshot) videoOperation {
+	op := videoOperation{Name: o.name(), Done: at.state.Terminal()}
 	if !op.Done {
 		return op
 	}
@@ -98,7 +98,7 @@ func (j *job) video(at snapshot) videoOperation {
 	switch at.state {
 	case VideoSucceeded:
 		out.Samples = make([]videoSample, 1)
-		out.Samples[0].Video.URI = j.videoURI()
+		out.Samples[0].Video.URI = o.videoURI()
 	case VideoFiltered:
 		out.FilteredCount = 1
 		out.FilteredReasons = []string{"The video was filtered because of the safety settings."}
@@ -108,6 +108,6 @@ func (j *job) video(at snapshot) videoOperation {
 
 // videoURI is on Google's host, as seen live; the simulator serves the same path. A video's file
 // has the id of its operation.
-func (j *job) videoURI() string {
-	return "https://generativelanguage.googleapis.com/v1beta/files/" + j.id + ":download?alt=media"
+func (o *operation) videoURI() string {
+	return "https://generativelanguage.googleapis.com/v1beta/files/" + o.id + ":download?alt=media"
 }

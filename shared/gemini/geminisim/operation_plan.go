@@ -2,7 +2,7 @@ package geminisim
 
 import "time"
 
-// plan is the future of one job, drawn when it is created.
+// plan is the future of one operation, drawn when it is created.
 type plan struct {
 	queue, run  time.Duration // in its first state, in its second
 	final       State
@@ -18,8 +18,8 @@ type plan struct {
 	staleRow    bool          // a list never shows the end
 }
 
-// newPlan draws the plan of one job. Each draw has a fixed position, so that changing one share of
-// a fault plan does not change the rest.
+// newPlan draws the plan of one operation. Each draw has a fixed position, so that changing one
+// share of a fault plan does not change the rest.
 func (s *Sim) newPlan(k *kind, nth string, f Faults) plan {
 	r := s.rand("plan", nth)
 	p := plan{final: k.succeeded, itemErrors: f.FailedItems, bareIDs: f.BareIDs}

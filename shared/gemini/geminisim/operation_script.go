@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// Script sets what would otherwise be drawn for a job. A zero field is drawn.
+// Script sets what would otherwise be drawn for an operation. A zero field is drawn.
 type Script struct {
-	// Hold is the state of the new job until SetState or a cancellation.
+	// Hold is the state of the new operation until SetState or a cancellation.
 	Hold State
-	// Final is the state in which the job ends.
+	// Final is the state in which the operation ends.
 	Final State
 	// RunTime is the time from creation to the end, before Config.Speed.
 	RunTime time.Duration
-	// HiddenFor is how long, before Config.Speed, a get does not find the job after its creation
-	// was answered.
+	// HiddenFor is how long, before Config.Speed, a get does not find the operation after its
+	// creation was answered.
 	HiddenFor time.Duration
-	// Items is how many results a batch with file input has; that of an uploaded file has its requests.
+	// Items is how many results a batch with file input has; that of an uploaded file has its
+	// requests.
 	Items int
-	// Faults replaces Config.Faults for the job's end and for its deliveries; windows and API
+	// Faults replaces Config.Faults for the operation's end and for its deliveries; windows and API
 	// faults stay those of Config.
 	Faults *Faults
 }
@@ -39,7 +40,7 @@ func (sc Script) change(p plan) plan {
 	return p
 }
 
-// Script applies to every job created with this label from now on: a batch's display name, a
+// Script applies to every operation created with this label from now on: a batch's display name, a
 // video's prompt, an interaction's plain text input. A second call for the label replaces the
 // first.
 func (s *Sim) Script(label string, sc Script) {
@@ -48,10 +49,10 @@ func (s *Sim) Script(label string, sc Script) {
 	s.scripts[label] = sc
 }
 
-// SetState changes a job's state at once and ends its plan. The state may be unknown to the API,
-// and the job may have ended. Name is its resource name, its id (operations/ID, too, for a video),
-// or its label, for the newest job that has it. SetState sends the planned deliveries for the
-// state: a test ends a held batch with StateSucceeded.
+// SetState changes an operation's state at once and ends its plan. The state may be unknown to the
+// API, and the operation may have ended. Name is its resource name, its id (operations/ID, too, for
+// a video), or its label, for the newest operation that has it. SetState sends the planned
+// deliveries for the state: a test ends a held batch with StateSucceeded.
 func (s *Sim) SetState(name string, state State) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

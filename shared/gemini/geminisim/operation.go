@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// job is one batch, video or interaction. Sim.mu guards the fields from now on, which change.
-type job struct {
+// operation is one batch, video or interaction. Sim.mu guards the fields from now on, which change.
+type operation struct {
 	kind         *kind
 	nth          int // how many of its kind were created before
 	id           string
@@ -31,7 +31,7 @@ type job struct {
 	unplan      context.CancelFunc
 	moves       int  // states reached
 	reads       int  // of its results
-	deleted     bool // from the API; the job continues
+	deleted     bool // from the API; the operation continues
 	settled     bool // was terminal once; a test may change it again
 
 	told     bool // a webhook wanted the event of the end
@@ -40,7 +40,7 @@ type job struct {
 	reached  int
 }
 
-// snapshot is the state of a job at one time.
+// snapshot is the state of an operation at one time.
 type snapshot struct {
 	state      State
 	updateTime time.Time
@@ -53,43 +53,43 @@ type webhookConfig struct {
 	UserMetadata map[string]any `json:"userMetadata"`
 }
 
-// name is the job's resource name. The API names an interaction by its id alone.
-func (j *job) name() string {
-	switch j.kind {
+// name is the operation's resource name. The API names an interaction by its id alone.
+func (o *operation) name() string {
+	switch o.kind {
 	case videoKind:
-		return j.model + "/operations/" + j.id
+		return o.model + "/operations/" + o.id
 	case interactionKind:
-		return "interactions/" + j.id
+		return "interactions/" + o.id
 	}
-	return "batches/" + j.id
+	return "batches/" + o.id
 }
 
-// isNamed reports whether name is this job's resource name, label or id.
-func (j *job) isNamed(name string) bool {
+// isNamed reports whether name is this operation's resource name, label or id.
+func (o *operation) isNamed(name string) bool {
 	if name == "" {
 		return false
 	}
-	return name == j.name() || name == j.label || name == j.id || j.kind == videoKind && name == "operations/"+j.id
+	return name == o.name() || name == o.label || name == o.id || o.kind == videoKind && name == "operations/"+o.id
 }
 
-func (j *job) completion() Completion {
+func (o *operation) completion() Completion {
 	switch {
-	case !j.told:
+	case !o.told:
 		return CompletionNone
-	case j.accepted:
+	case o.accepted:
 		return CompletionAccepted
-	case j.open > 0:
+	case o.open > 0:
 		return CompletionOpen
 	}
 	return CompletionLost
 }
 
-// lookup returns the newest job of this name.
-func (s *Sim) lookup(name string) (*job, error) {
-	for _, j := range slices.Backward(s.jobs) {
-		if j.isNamed(name) {
-			return j, nil
+// lookup returns the newest operation of this name.
+func (s *Sim) lookup(name string) (*operation, error) {
+	for _, o := range slices.Backward(s.operations) {
+		if o.isNamed(name) {
+			return o, nil
 		}
 	}
-	return nil, fmt.Errorf("geminisim: no job is named %q", name)
+	return nil, fmt.Errorf("geminisim: no operation is named %q", name)
 }

@@ -2,8 +2,8 @@ package geminisim
 
 import "math/rand/v2"
 
-// State is a job's state. That of a batch or an interaction is the API's word. A video has none on
-// the wire, so its states have names of the simulator's own. A test may give a batch or an
+// State is an operation's state. That of a batch or an interaction is the API's word. A video has
+// none on the wire, so its states have names of the simulator's own. A test may give a batch or an
 // interaction any other state.
 type State string
 
@@ -41,7 +41,7 @@ const (
 	InteractionBudgetExceeded       State = "budget_exceeded"
 )
 
-// Terminal reports whether a job in this state has ended.
+// Terminal reports whether an operation in this state has ended.
 func (st State) Terminal() bool {
 	switch st {
 	case StateSucceeded, StateFailed, StateCancelled, StateExpired,
@@ -52,10 +52,10 @@ func (st State) Terminal() bool {
 	return false
 }
 
-// kind holds what differs between the kinds of jobs.
+// kind holds what differs between the kinds of operations.
 type kind struct {
 	name           string // names the random streams
-	plans          string // goes before the number of a job in the stream of its plan
+	plans          string // goes before the number of an operation in the stream of its plan
 	first, running State  // the same where the API shows no difference
 	// The ends that Faults.Failed, Cancelled and Expired stand for, and the one that is left.
 	succeeded, failed, cancelled, expired State
