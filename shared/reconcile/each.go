@@ -15,13 +15,13 @@ const (
 )
 
 // each calls do for every item that was due at passStart, page by page and with bounded
-// concurrency, after prepare was called with the page, if it is not nil. It stops where ctx ends,
+// concurrency, after calling before, if it is not nil, with the page. It stops where ctx ends,
 // or after a page on which do returned an error, and counts that as more to do. Its own error,
 // which is counted too, means that not even the first page could be read.
 func each[T any](
 	ctx context.Context, count *counter, passStart time.Time,
 	find func(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[T], error),
-	prepare func([]T), do func(T) error,
+	before func([]T), do func(T) error,
 ) error {
 	var after ledger.Cursor
 	for {
@@ -37,8 +37,8 @@ func each[T any](
 		for _, err := range page.Broken {
 			count.fail(ctx, "reading a record", err)
 		}
-		if prepare != nil {
-			prepare(page.Items)
+		if before != nil {
+			before(page.Items)
 		}
 		after = page.Next
 		if err := concurrently(ctx, count, page.Items, do); err != nil || after.Path == "" {

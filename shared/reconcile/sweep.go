@@ -12,12 +12,12 @@ func (p *pass) sweep(ctx context.Context) error {
 	if p.LeaveEffects {
 		return nil
 	}
-	prepare := func(page []ledger.DueEffect) {
+	measure := func(page []ledger.DueEffect) {
 		for _, due := range page {
 			p.count.oldest(&p.count.OldestEffectSeconds, p.start, due.Effect.ClaimableAt) // the sweep itself moves dueAt
 		}
 	}
-	return each(ctx, p.count, p.start, p.Ledger.DueEffects, prepare, func(due ledger.DueEffect) error {
+	return each(ctx, p.count, p.start, p.Ledger.DueEffects, measure, func(due ledger.DueEffect) error {
 		switch err := p.Ledger.Requeue(ctx, due, p.start); {
 		case err == nil:
 			p.count.add(&p.count.EffectsRequeued)

@@ -24,8 +24,8 @@ type Actions struct {
 	One func(context.Context, operation.Key) (lookup.Answer, ledger.Receipt, error)
 	// Send hands a message to the workers: to the topic, or to those inside this process.
 	Send func(context.Context, ledger.Message) error
-	// Topic: the workers are not in this process.
-	Topic bool
+	// Elsewhere: the workers are not in this process.
+	Elsewhere bool
 	// Paused reports whether the workers in this process perform no effects now; nil: they always do, or
 	// are not in this process.
 	Paused func(context.Context) (bool, error)
@@ -194,7 +194,7 @@ func (a *Actions) Replay(ctx context.Context, m ledger.Message) (words string, n
 	switch {
 	case paused:
 		return what + " is accepted: it runs when the pause by OPLEDGER_EFFECTS_PAUSED ends", false, nil
-	case a.Topic:
+	case a.Elsewhere:
 		return "a message for " + what + " was published; a worker runs it", false, nil
 	default:
 		return what + " was started by this process", true, nil

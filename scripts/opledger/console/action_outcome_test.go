@@ -87,7 +87,7 @@ func TestStarted(t *testing.T) {
 	}
 	w.attempt("batches/dead", func(ctx context.Context, lease ledger.Lease) error { return w.Finish(ctx, lease) })
 	says(t, w.get("/console/operation?key=batches%2Fdead").Body.String(), "1 attempt since the replay, 2 in all")
-	w.console.options.Actions.Topic, w.console.options.Actions.Overrides = true, false
+	w.console.options.Actions.Elsewhere, w.console.options.Actions.Overrides = true, false
 	says(t, w.post(w.question(everyAction[3].address())).Body.String(), "Handed over", "a worker runs it")
 }
 
@@ -106,7 +106,7 @@ func TestPausedFirst(t *testing.T) {
 	says(t, w.get(dead).Body.String(), "Run it again", "Effects are paused, and this process runs it all the same.")
 	w.pass(2 * time.Hour)
 	says(t, w.get(failing).Body.String(), "publish waits for the pause to end", "the next attempt, when the pause ends")
-	w.console.options.Actions.Topic, w.console.options.Actions.Overrides = true, false
+	w.console.options.Actions.Elsewhere, w.console.options.Actions.Overrides = true, false
 	says(t, w.get(everyAction[2].address()).Body.String(), "It runs when the pause ends.", "What will happen")
 	if page := w.get(dead).Body.String(); strings.Contains(page, "all the same") {
 		t.Errorf("a worker does not run it: %s", page)

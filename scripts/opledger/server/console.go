@@ -21,9 +21,9 @@ import (
 // Actions returns what an operator's actions are done with, in the functions' own way.
 func (s *Server) Actions() *actions.Actions {
 	a := &actions.Actions{
-		Ledger: s.Ledger, Send: s.send, Topic: s.elsewhere(), By: s.options.Operator,
+		Ledger: s.Ledger, Send: s.send, Elsewhere: s.elsewhere(), By: s.options.Operator,
 	}
-	if !a.Topic {
+	if !a.Elsewhere {
 		a.Paused, a.Overrides = s.Paused, !s.effects.Paused && !s.options.FollowPause
 	}
 	if s.Reconciler != nil {
