@@ -59,6 +59,33 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
+// StartEmulators starts the emulators for the programs that this process will start, and names them
+// in the environment, where Main finds them. One that the environment names already is kept. The
+// function that it returns stops what it started.
+func StartEmulators(ctx context.Context) (stop func(), err error) {
+	var started []*emulator.Process
+	stop = func() {
+		for _, process := range started {
+			process.Stop()
+		}
+	}
+	for _, s := range []*shared{firestore, pubsub} {
+		if os.Getenv(s.env) != "" {
+			continue
+		}
+		process, err := s.start(ctx)
+		if err == nil {
+			started = append(started, process)
+			err = os.Setenv(s.env, process.Addr())
+		}
+		if err != nil {
+			stop()
+			return nil, err
+		}
+	}
+	return stop, nil
+}
+
 // Firestore returns the address of a Firestore emulator.
 func Firestore(t testing.TB) string {
 	t.Helper()

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // targets are the packages whose guards are taken out when none is named, and the files of one whose
@@ -137,8 +139,6 @@ func (o options) hunt(ctx context.Context, h *hunt, t *tree, tried []mutant) err
 	for _, m := range tried {
 		ids = append(ids, m.id)
 	}
-	emulators := &emulators{}
-	defer emulators.stop()
 	for _, pkg := range o.tests {
 		alive := h.alive(ids)
 		if len(alive) == 0 {
@@ -146,11 +146,16 @@ func (o options) hunt(ctx context.Context, h *hunt, t *tree, tried []mutant) err
 		}
 		fmt.Fprintf(os.Stderr, "%d mutants left; building the tests of %s\n", len(alive), pkg)
 		b, err := t.test(ctx, pkg)
-		if err == nil && b.emulators {
-			err = emulators.start(ctx)
-		}
 		if err != nil {
 			return err
+		}
+		if b.emulators {
+			// One that each test binary started for itself would take seconds for each mutant.
+			stop, err := harness.StartEmulators(ctx)
+			if err != nil {
+				return err
+			}
+			defer stop()
 		}
 		units, err := b.units(ctx, len(t.mutants), h.turn)
 		if err != nil {
