@@ -79,7 +79,7 @@ func openWriter(
 	left := settings.Ledger.Taken() && where.topic == ""
 	if left {
 		options.Wake = func(ctx context.Context) error {
-			_, err := where.askServe(ctx, outside, "/sweep")
+			_, err := where.askServe(ctx, "/sweep")
 			if err != nil {
 				outside.note("%v: what is open here waits for its next sweep, at its start or at its interval", err)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -164,40 +163,5 @@ func TestSettingsThatDiffer(t *testing.T) {
 	cli(t, differs, "register", "batches/a", "--override-settings", "--store", f.store()).want(t, exitDone)
 	if got := f.statuses("batches/a"); got["log"] != operation.EffectDone {
 		t.Errorf("with what is set here: %v", got)
-	}
-}
-
-// TestAskServeKnowsItsInstance: a token is sent to the serve alone that was announced, not to another
-// program that has its port since.
-func TestAskServeKnowsItsInstance(t *testing.T) {
-	t.Parallel()
-	var tokens []string
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		tokens = append(tokens, r.Header.Get("Authorization"))
-		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "instance": "other"})
-	}))
-	defer other.Close()
-	f := newFile(t)
-	where, err := findStore(environment{}, f.store())
-	if err != nil {
-		t.Fatal(err)
-	}
-	withdraw, err := where.announce(serveAddress{URL: other.URL, Instance: "mine"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outside := environment{variables: []string{"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("t", 32)}}
-	if _, err := where.askServe(t.Context(), outside, "/sweep"); err != errNoServe {
-		t.Errorf("%v", err)
-	}
-	if strings.Join(tokens, "") != "" {
-		t.Errorf("it was sent %q", tokens)
-	}
-	if info, err := os.Stat(where.addressFile()); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info, err)
-	}
-	withdraw()
-	if _, err := os.Stat(where.addressFile()); !os.IsNotExist(err) {
-		t.Errorf("it stays: %v", err)
 	}
 }

@@ -90,7 +90,7 @@ func passOfServe(ctx context.Context, outside environment, flag string) (summary
 	if err != nil {
 		return summary, false // the settings are read again, with what is wrong
 	}
-	answer, err := where.askServe(ctx, outside, "/reconcile")
+	answer, err := where.askServe(ctx, "/reconcile")
 	if err == nil {
 		err = json.Unmarshal(answer, &summary)
 	}

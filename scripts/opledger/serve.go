@@ -109,7 +109,7 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	for _, line := range s.CheckEffects(ctx) {
 		_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // it is also in the log
 	}
-	withdraw, err := where.announce(serveAddress{URL: ports.url(), Instance: options.Instance})
+	withdraw, err := where.announce(ctx, serveAddress{URL: ports.url(), Key: options.Key})
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -133,7 +133,7 @@ func (f *serveFlags) options(
 		Log: logging.New(outside.err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
 		Console: true, Where: where.String(), StoreFlag: where.String(), Operator: operator,
-		Instance: rand.Text(),
+		Key: rand.Text(),
 	}
 	if !f.schedule {
 		options.Schedule = 0

@@ -2,109 +2,127 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/scripts/opledger/server"
 )
 
-// A serveAddress says where serve answers that has a ledger in a file. It stands beside that file, for
-// the commands on it.
+// A serveAddress says where one run of serve answers that has a ledger in a file, for the commands on it.
+// It stands in a file beside the ledger that only its owner can read.
 type serveAddress struct {
 	URL string `json:"url"`
-	// Instance is what GET /health answers: another program may have the port since.
-	Instance string `json:"instance"`
+	// Key is that run's own. With it serve proves who it is, and a command that it may ask: after a SIGKILL
+	// the file stays, and another program may have the port.
+	Key string `json:"key"`
 }
 
-// addressFile is the file of serve's address beside the ledger; empty where the ledger is no file.
-func (l location) addressFile() string {
+// announce writes the address of a serve that begins, in a file of its own: several may share a ledger.
+// The returned function removes it. What a serve that was killed has left is removed, too.
+func (l location) announce(ctx context.Context, address serveAddress) (withdraw func(), err error) {
 	if l.SQLite == "" {
-		return ""
-	}
-	return l.SQLite + ".serve"
-}
-
-// announce writes the address of a serve that begins. The returned function removes it, unless
-// another one has begun since.
-func (l location) announce(address serveAddress) (withdraw func(), err error) {
-	file := l.addressFile()
-	if file == "" {
 		return func() {}, nil
 	}
-	text, err := json.Marshal(address)
+	client := newServeClient()
+	defer client.CloseIdleConnections()
+	for _, file := range l.addressFiles() {
+		if other, ok := readAddress(file); !ok || !other.proves(ctx, client) {
+			_ = os.Remove(file) // one that stays harms nothing: it proves nothing
+		}
+	}
+	file, err := os.CreateTemp(filepath.Dir(l.SQLite), l.addressPrefix()+"*") // of mode 0600
 	if err == nil {
-		err = os.WriteFile(file, append(text, '\n'), 0o600)
+		err = errors.Join(json.NewEncoder(file).Encode(address), file.Close())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("writing the address of serve beside the ledger: %w", err)
 	}
-	return func() {
-		if now, ok := l.announced(); ok && now == address {
-			_ = os.Remove(file) // one that stays names an instance that answers no more
-		}
-	}, nil
+	return func() { _ = os.Remove(file.Name()) }, nil
 }
 
-// announced returns the address beside the ledger, if there is one.
-func (l location) announced() (address serveAddress, ok bool) {
-	file := l.addressFile()
-	if file == "" {
-		return serveAddress{}, false
+// addressPrefix begins the names of the files with addresses.
+func (l location) addressPrefix() string { return filepath.Base(l.SQLite) + ".serve-" }
+
+// addressFiles returns the files with addresses, that of the serve which began last first: its settings
+// count [L7].
+func (l location) addressFiles() []string {
+	if l.SQLite == "" {
+		return nil
 	}
+	entries, _ := os.ReadDir(filepath.Dir(l.SQLite)) // a folder that cannot be read names no serve
+	began := map[string]time.Time{}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(entry.Name(), l.addressPrefix()) {
+			began[filepath.Join(filepath.Dir(l.SQLite), entry.Name())] = info.ModTime()
+		}
+	}
+	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return began[b].Compare(began[a]) })
+}
+
+func readAddress(file string) (address serveAddress, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil || json.Unmarshal(text, &address) != nil {
 		return serveAddress{}, false
 	}
-	return address, address.URL != "" && address.Instance != ""
+	return address, address.URL != "" && address.Key != ""
+}
+
+// newServeClient returns a client without a proxy: serve is on this machine.
+func newServeClient() *http.Client { return &http.Client{Transport: &http.Transport{}} }
+
+// probeServe is how long the serve that was announced may take to say that it is the one.
+const probeServe = 5 * time.Second
+
+// proves reports whether the serve that was announced answers there.
+func (a serveAddress) proves(ctx context.Context, client *http.Client) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeServe)
+	defer cancel()
+	nonce := rand.Text()
+	var health struct{ Proof string }
+	body, err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "")
+	return err == nil && json.Unmarshal(body, &health) == nil && server.Proves(a.Key, nonce, health.Proof)
 }
 
 // errNoServe: no serve runs on the ledger.
 var errNoServe = errors.New("no opledger serve runs on this ledger")
 
-// probeServe is how long the serve that was announced may take to say that it is the one.
-const probeServe = 5 * time.Second
-
-// askServe sends a POST without a body to the serve that runs on the ledger, and returns its answer.
-// The error is errNoServe where none runs.
-func (l location) askServe(ctx context.Context, outside environment, path string) ([]byte, error) {
-	address, ok := l.announced()
-	if !ok {
-		return nil, errNoServe
-	}
-	client := &http.Client{Transport: &http.Transport{}} // no proxy: it is on this machine
+// askServe sends a POST without a body to a serve that runs on the ledger, and returns its answer. The
+// error is errNoServe where none runs.
+func (l location) askServe(ctx context.Context, path string) ([]byte, error) {
+	client := newServeClient()
 	defer client.CloseIdleConnections()
-	probe, cancel := context.WithTimeout(ctx, probeServe)
-	defer cancel()
-	var health struct{ Instance string }
-	body, err := askAt(probe, client, http.MethodGet, address.URL+"/health", "")
-	if err != nil || json.Unmarshal(body, &health) != nil || health.Instance != address.Instance {
-		return nil, errNoServe // the token is for that instance alone
+	for _, file := range l.addressFiles() {
+		address, ok := readAddress(file)
+		if !ok || !address.proves(ctx, client) {
+			continue
+		}
+		body, err := askAt(ctx, client, http.MethodPost, address.URL+path, address.Key)
+		if err != nil {
+			return nil, fmt.Errorf("asking serve on %s: %w", address.URL, err)
+		}
+		return body, nil
 	}
-	token, err := outside.serveToken(l)
-	if err == nil {
-		body, err = askAt(ctx, client, http.MethodPost, address.URL+path, token)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("asking serve on %s: %w", address.URL, err)
-	}
-	return body, nil
+	return nil, errNoServe
 }
 
 // askAt sends a request without a body. An answer other than 200 is an error.
-func askAt(ctx context.Context, client *http.Client, method, url, token string) ([]byte, error) {
+func askAt(ctx context.Context, client *http.Client, method, url, key string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
 	}
 	answer, err := client.Do(request)
 	if err != nil {
@@ -116,22 +134,4 @@ func askAt(ctx context.Context, client *http.Client, method, url, token string) 
 		err = fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(body)))
 	}
 	return body, err
-}
-
-// serveToken is the token for the serve on a ledger: that of the environment, or of its own file.
-func (e environment) serveToken(where location) (string, error) {
-	for _, variable := range only(e.variables, "OPLEDGER_SERVE_TOKEN", "OPLEDGER_TOKEN") {
-		if _, token, _ := strings.Cut(variable, "="); token != "" && token != config.NoToken {
-			return token, nil
-		}
-	}
-	file, err := tokenFile(where)
-	if err != nil {
-		return "", err
-	}
-	token, err := readToken(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // it asks for none
-	}
-	return token, err
 }

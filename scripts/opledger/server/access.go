@@ -27,6 +27,7 @@ type guard struct {
 	exposed bool     // the listener is not bound to loopback
 	hosts   []string // allowed besides loopback's
 	token   string   // empty: only local callers
+	key     string   // of this run, for commands; empty: none
 	push    *trust.Push
 	origins *http.CrossOriginProtection
 	now     func() time.Time
@@ -59,10 +60,14 @@ func newGuard(
 	return g, nil
 }
 
-// on returns the guard for a listener.
+// on returns the guard for a listener. An address that it is bound to is a Host like loopback's: only a
+// name can be rebound to it.
 func (g *guard) on(listener net.Listener) *guard {
 	one := *g
 	one.exposed = !IsLoopback(listener.Addr())
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsUnspecified() {
+		one.hosts = append(slices.Clone(g.hosts), at.IP.String())
+	}
 	return &one
 }
 
@@ -80,6 +85,11 @@ func refuse(status int, reason, format string, args ...any) *refusal {
 // callers admits local callers, and callers with the token.
 func (g *guard) callers(next http.Handler) http.Handler {
 	return g.protect(next, g.checkOrigin, g.admitCaller)
+}
+
+// commands admits those whom callers admits, and commands with the key of this run.
+func (g *guard) commands(next http.Handler) http.Handler {
+	return g.protect(next, g.checkOrigin, g.admitCommand)
 }
 
 // pushes admits local callers, and Pub/Sub's pushes from anywhere.
@@ -144,6 +154,13 @@ func (g *guard) admitCaller(r *http.Request) *refusal {
 	default:
 		return nil
 	}
+}
+
+func (g *guard) admitCommand(r *http.Request) *refusal {
+	if g.key != "" && sameToken(bearer(r), g.key) {
+		return nil
+	}
+	return g.admitCaller(r)
 }
 
 func (g *guard) admitPush(r *http.Request) *refusal {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"strings"
@@ -133,6 +134,67 @@ func TestBeyondLoopback(t *testing.T) {
 	e.call(call{header: token, status: 201})
 	e.call(call{host: "ledger.example", header: token, status: 403, reason: "host"})
 	e.call(call{path: "/effects", body: "{}", header: token, status: 403, reason: "push-off"})
+}
+
+// TestRunKey: what stands beside the ledger opens the two routes that commands ask, and nothing else [G7].
+func TestRunKey(t *testing.T) {
+	t.Parallel()
+	const key = "known-to-this-run-alone"
+	bearer := []string{"Authorization", "Bearer " + key}
+	for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
+		e := expose(t, host, Options{Key: key}, "OPLEDGER_SERVE_TOKEN="+serveToken)
+		for _, path := range []string{"/sweep", "/reconcile"} {
+			e.call(call{path: path, header: bearer, status: 200})
+			e.call(call{path: path, header: []string{"Authorization", "Bearer " + serveToken}, status: 200})
+			e.call(call{path: path, status: 401, reason: "token"})
+			e.call(call{path: path, header: append(bearer, "Origin", "null"), status: 403, reason: "cross-origin"})
+			e.call(call{path: path, host: "evil.example", header: bearer, status: 403, reason: "host"})
+		}
+		e.call(call{header: bearer, status: 401, reason: "token"})
+		e.call(call{method: "GET", path: "/operations/batches/a", header: bearer, status: 401, reason: "token"})
+		e.call(call{method: "GET", path: "/", header: bearer, status: 401, reason: "token"})
+	}
+	e := expose(t, "127.0.0.1", Options{}, "OPLEDGER_SERVE_TOKEN="+serveToken)
+	e.call(call{path: "/sweep", header: []string{"Authorization", "Bearer "}, status: 401, reason: "token"})
+}
+
+// boundTo is a listener, of which only the address counts.
+type boundTo struct {
+	net.Listener
+	ip string
+}
+
+func (b boundTo) Addr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(b.ip), Port: 8080} }
+
+// TestOwnAddress: the address that a listener is bound to is a Host that it answers; one that is bound to
+// all of them answers loopback's alone [G7].
+func TestOwnAddress(t *testing.T) {
+	t.Parallel()
+	g, err := newGuard(config.Access{Token: serveToken}, []string{"ledger.example"}, "", time.Now, slog.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		bound, host string
+		answered    bool
+	}{
+		{"192.168.1.5", "192.168.1.5:8080", true},
+		{"192.168.1.5", "192.168.1.6:8080", false},
+		{"192.168.1.5", "ledger.example", true},
+		{"fd00::2", "[fd00::2]:8080", true},
+		{"0.0.0.0", "192.168.1.5:8080", false},
+		{"0.0.0.0", "0.0.0.0:8080", false},
+		{"::", "[::]:8080", false},
+	} {
+		r := httptest.NewRequest("POST", "/register", nil)
+		r.Host = c.host
+		if no := g.on(boundTo{ip: c.bound}).checkHost(r); (no == nil) != c.answered {
+			t.Errorf("%+v: %v", c, no)
+		}
+	}
+	if len(g.hosts) != 1 {
+		t.Errorf("one listener's address counts for all: %v", g.hosts)
+	}
 }
 
 // TestPushes: /effects accepts from anywhere the identity token of the subscription, and no other;

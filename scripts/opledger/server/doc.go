@@ -11,14 +11,15 @@
 //	GET /ready         anyone: it asks the store once a second at most
 //	/effects           local callers; from anywhere, Pub/Sub with its identity token of Google's
 //	/, /console/       those of the last line, and browsers that were shown the token
+//	/reconcile, /sweep those of the last line, and commands with the key of this run
 //	every other route  callers that send the server's token; without one, local callers
 //
 // The last line is the default: it holds for routes that are added later, and for those that do not
 // exist. The checks, in order:
 //
-//  1. The Host must be loopback's (localhost, 127.0.0.0/8, ::1) or allowed by name, else 403. To a
-//     browser a page whose name is rebound to 127.0.0.1 has the same origin as this server; only the
-//     name in Host tells them apart.
+//  1. The Host must be loopback's (localhost, 127.0.0.0/8, ::1), the address that the listener is bound
+//     to, or allowed by name, else 403. To a browser a page whose name is rebound to 127.0.0.1 has the same
+//     origin as this server; only the name in Host tells them apart.
 //  2. A page of another origin gets nothing: 403 by [http.CrossOriginProtection], which is asked about
 //     every method as about a POST. A browser sends a simple POST to any address without asking first,
 //     and of a GET whose answer no script may read the time and the size still tell something. A link to
@@ -33,6 +34,12 @@
 // pages alone. The cookie does not reveal the token. No script can read it, and no other site has it
 // sent (SameSite=Strict). But a browser sends the cookies of a host to all its ports: a server of another
 // user of this machine that the operator's browser visits sees the cookie, and could use it for the console.
+//
+// A command on the ledger's file asks a serve that runs on it. It finds the address, and a key that each
+// run makes for itself, in a file beside the ledger that only its owner can read. After a SIGKILL that file
+// stays, and any user of the machine may have the port: so the command first sends a nonce to /health,
+// and then the key to the one who answers with an HMAC of it. The key dies with its run. A token of the
+// environment, which may be another server's, is not sent.
 //
 // A request is local if all of these hold, because each alone can be forged or arranged:
 //

@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"sync"
@@ -10,13 +13,23 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
-// health answers 200 as long as the process answers at all, and names this run of it.
-func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+// health answers 200 as long as the process answers at all. To a nonce it proves which run it is.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	answer := map[string]string{"status": "ok"}
-	if s.options.Instance != "" {
-		answer["instance"] = s.options.Instance
+	if nonce := r.URL.Query().Get("nonce"); nonce != "" && s.options.Key != "" {
+		answer["proof"] = proof(s.options.Key, nonce)
 	}
 	httpfunc.WriteJSON(w, http.StatusOK, answer)
+}
+
+// Proves reports whether the server with that key answered a nonce of the caller's with this proof.
+func Proves(key, nonce, answer string) bool { return sameToken(proof(key, nonce), answer) }
+
+// proof shows that the server has the key, and reveals nothing of it.
+func proof(key, nonce string) string {
+	mac := hmac.New(sha256.New, []byte(key))
+	_, _ = fmt.Fprint(mac, "opledger serve ", nonce) // a hash takes everything
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // A readiness is the last answer of /ready.

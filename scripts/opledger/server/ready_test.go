@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -19,7 +21,7 @@ func TestReady(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
 	var asked atomic.Int32
-	e := expose(t, "127.0.0.1", Options{Instance: "run-1", Ready: func(context.Context) error {
+	e := expose(t, "127.0.0.1", Options{Ready: func(context.Context) error {
 		if asked.Add(1); down.Load() {
 			return ledger.ErrUnavailable
 		}
@@ -39,6 +41,27 @@ func TestReady(t *testing.T) {
 		t.Errorf("%v", head)
 	}
 	e.call(call{method: "GET", path: "/health", status: 200})
+}
+
+// TestHealthProof: /health answers a nonce with what only the run with the key can answer, and with
+// nothing of the key [G7].
+func TestHealthProof(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", "the-key"} {
+		s := &Server{options: Options{Key: key}}
+		answer := httptest.NewRecorder()
+		s.health(answer, httptest.NewRequest("GET", "/health?nonce=n-1", nil))
+		var health struct{ Status, Proof string }
+		if err := json.Unmarshal(answer.Body.Bytes(), &health); err != nil || health.Status != "ok" {
+			t.Errorf("%s %v", answer.Body, err)
+		}
+		if Proves("the-key", "n-1", health.Proof) != (key != "") || strings.Contains(answer.Body.String(), "the-key") {
+			t.Errorf("with the key %q: %s", key, answer.Body)
+		}
+		if Proves("the-key", "n-2", health.Proof) || Proves("another", "n-1", health.Proof) || Proves("the-key", "n-1", "") {
+			t.Errorf("%s proves too much", answer.Body)
+		}
+	}
 }
 
 // TestReadyForASecond: an answer counts for a second, and not for one of a clock that went back.

@@ -21,6 +21,9 @@ func (s *Server) routes(listener net.Listener) http.Handler {
 	mux.HandleFunc("GET /health", s.health)
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.Handle("/effects", guard.pushes(s.effects))
+	for _, path := range []string{"/reconcile", "/sweep"} {
+		mux.Handle(path, guard.commands(s.inside))
+	}
 	if s.console != nil {
 		pages := guard.visitors(s.console)
 		mux.Handle("GET /{$}", pages)

@@ -52,8 +52,9 @@ type Options struct {
 	// Wake, if not nil, is told that effects are due: this process plans and reopens them, and leaves them
 	// to the workers of another one. There is no Publisher then.
 	Wake func(context.Context) error
-	// Instance names this run, for GET /health; empty: it is not said.
-	Instance string
+	// Key is a secret of this run alone, for commands on this machine that can read it: GET /health proves
+	// that it has it, and it opens /reconcile and /sweep; empty: there are no such commands.
+	Key string
 	// Topic names the Pub/Sub topic that Publisher publishes to, for CheckEffects; empty: it is not
 	// checked.
 	Topic string
@@ -135,6 +136,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if s.guard, err = newGuard(settings.Access, o.AllowHosts, o.PushKeys, o.Now, o.Log); err != nil {
 		return nil, err
 	}
+	s.guard.key = o.Key
 	publisher := o.Publisher
 	switch {
 	case publisher != nil:
