@@ -91,18 +91,18 @@ func secretName(into *Source) func(ast.Node) error {
 // headers reads a mapping from headers to the names of secrets.
 func headers(into *map[string]Source) func(ast.Node) error {
 	return func(value ast.Node) error {
-		mapping, ok := value.(*ast.MappingNode)
+		mapping, ok := value.(ast.MapNode)
 		if !ok {
 			return errors.New("must be a mapping such as {X-Api-Key: projects/my-project/secrets/my-key}")
 		}
 		read := map[string]Source{}
-		for _, pair := range mapping.Values {
-			name := http.CanonicalHeaderKey(pair.Key.GetToken().Value)
+		for pairs := mapping.MapRange(); pairs.Next(); {
+			name := http.CanonicalHeaderKey(pairs.Key().GetToken().Value)
 			if _, twice := read[name]; twice {
 				return fmt.Errorf("has the header %s twice", diag.Quote(name))
 			}
 			var one Source
-			if err := secretName(&one)(pair.Value); err != nil {
+			if err := secretName(&one)(pairs.Value()); err != nil {
 				return fmt.Errorf("has a header %s that %w", diag.Quote(name), err)
 			}
 			read[name] = one

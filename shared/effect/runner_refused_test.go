@@ -38,10 +38,10 @@ func TestDeclineOfNothing(t *testing.T) {
 	})
 }
 
-// TestSpecForms: a list may have an anchor, and null leaves a field as it is.
+// TestSpecForms: null leaves a field as it is.
 func TestSpecForms(t *testing.T) {
 	t.Parallel()
-	text := "&all\n- {name: a, on: [FAILED], do: log, timeout: ~, concurrency: null}\n"
+	text := "- {name: a, on: [FAILED], do: log, timeout: ~, concurrency: null, url: null}\n"
 	specs, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
 	if err != nil || len(specs) != 1 || specs[0].Timeout != 0 || specs[0].Concurrency != 0 {
 		t.Errorf("%+v, %v", specs, err)

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,20 +26,15 @@ type entry struct {
 // ledger.RuleProblems has nothing to say about.
 func (r *reader) entry(index int, node ast.Node) Spec {
 	e := entry{reader: r, index: index, node: node, unread: map[string]bool{}}
-	mapping, ok := r.plain(node).(*ast.MappingNode)
-	if ok {
-		e.pairs = mapping.Values
-		_ = e.read(field{"name", text(&e.spec.Name)}) // ledger.RuleProblems says what a name must be
-	} else if len(r.faults) == 0 && !r.tooLarge {
-		r.fault(node, "it must be a mapping like {name: publish, on: [SUCCEEDED], do: log}")
-	}
-	for _, f := range r.faults {
-		r.add(e.spec.Name, index, f.at, f.err)
-	}
-	r.faults = nil
+	mapping, ok := node.(ast.MapNode)
 	if !ok {
+		r.add("", index, node, errors.New("it must be a mapping like {name: publish, on: [SUCCEEDED], do: log}"))
 		return Spec{Name: fmt.Sprintf("unreadable-%d", index+1), On: []operation.State{operation.Succeeded}}
 	}
+	for pairs := mapping.MapRange(); pairs.Next(); {
+		e.pairs = append(e.pairs, pairs.KeyValue())
+	}
+	_ = e.read(field{"name", text(&e.spec.Name)}) // ledger.RuleProblems says what a name must be
 	e.fields(e.kind())
 	e.spec.check(func(field, format string, args ...any) {
 		if !e.unread[field] { // else it would be about a value that is not there
@@ -86,6 +82,10 @@ func (e *entry) fields(others map[string]string) {
 	}
 	for _, pair := range e.pairs {
 		name := pair.Key.GetToken().Value
+		if e.pair(name) != pair {
+			e.add(e.spec.Name, e.index, pair.Key, fmt.Errorf("%s is given twice", diag.Quote(name)))
+			continue
+		}
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		kind, ofOther := others[name]
 		switch {
@@ -94,7 +94,7 @@ func (e *entry) fields(others map[string]string) {
 				e.wrong(name, fmt.Errorf("%s %w", name, err))
 			}
 		case name == "name", name == "do", ofOther && e.spec.Do == nil:
-		case ofOther && empty(pair.Value): // as an entry writes that drops a merged field
+		case ofOther && pair.Value.Type() == ast.NullType: // as a program writes that leaves no field out
 		case ofOther:
 			e.wrong(name, fmt.Errorf("%s is for do: %s", name, kind))
 		default:
@@ -122,6 +122,7 @@ func (e *entry) wrong(field string, err error) {
 	e.add(e.spec.Name, e.index, at, err)
 }
 
+// pair returns the first pair of a field, or nil.
 func (e *entry) pair(name string) *ast.MappingValueNode {
 	i := slices.IndexFunc(e.pairs, func(p *ast.MappingValueNode) bool { return p.Key.GetToken().Value == name })
 	if i < 0 {
@@ -133,14 +134,7 @@ func (e *entry) pair(name string) *ast.MappingValueNode {
 // read reads a field, if the entry has it. null leaves it as it is.
 func (e *entry) read(f field) error {
 	pair := e.pair(f.name)
-	if pair == nil {
-		return nil
-	}
-	if pair.Value == nil { // its fault has been reported
-		e.unread[f.name] = true
-		return nil
-	}
-	if pair.Value.Type() == ast.NullType {
+	if pair == nil || pair.Value.Type() == ast.NullType {
 		return nil
 	}
 	err := f.read(pair.Value)

@@ -22,6 +22,7 @@ func problems(text string) []string {
 const (
 	notAList  = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
 	theFields = "; the fields are name, do, on, jobKinds, each, unkeyed, timeout, concurrency"
+	inFull    = " has one; write each effect in full, and a text that begins with & or * in quotes"
 	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
 	noWord    = " is neither a state nor an alert: it must be PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, " +
 		"CANCELLED, EXPIRED, STUCK, MISSING, DISABLED or UNBOUND"
@@ -162,25 +163,15 @@ var mistakes = []struct {
 		`effect "a": url is for do: http`, `effect "a": topic is for do: pubsub`, `effect "a": collection is for do: ` +
 			`results`,
 	}},
-	{"an anchor that is not there", "[{name: a, on: *ends, do: *what}]", []string{
-		`effect "a": the alias "*ends" has no anchor &ends that ends before it`, `effect "a": the alias "*what" has no ` +
-			`anchor &what that ends before it`,
+	{"an anchor", "- &a {name: a, on: [FAILED], do: log}\n- {<<: *a, name: b}\n", []string{
+		notAList + ", without anchors and aliases: line 1" + inFull,
 	}},
-	{"aliases in lists", "[{name: a, on: [*end], do: log, jobKinds: [x, *kind]}, *b]", []string{
-		`effect "a": the alias "*end" has no anchor &end that ends before it`, `effect "a": the alias "*kind" has no ` +
-			`anchor &kind that ends before it`,
-		`effect 2: the alias "*b" has no anchor &b that ends before it`,
+	{"an alias, or a text like one", "- name: a\n  on: [FAILED]\n  do: log\n  jobKinds: [*-nightly]\n", []string{
+		notAList + ", without anchors and aliases: line 4" + inFull,
 	}},
-	{"an anchor that comes later, or is around", "[{name: a, on: *ends, do: log}, &b {name: b, on: &ends [FAILED], " +
-		"do: log, <<: *b}]", []string{
-		`effect "a": the alias "*ends" has no anchor &ends that ends before it`, `effect "b": the alias "*b" has no ` +
-			`anchor &b that ends before it`,
-	}},
-	{"merges", "- &a {name: a, on: [FAILED], do: log}\n- {<<: *missing, name: b, on: [FAILED], do: log}\n" +
-		"- {<<: [*a, 1], name: c}\n- {<<: text, name: d, on: [FAILED], do: log}\n", []string{
-		`effect "b" (line 2): the alias "*missing" has no anchor &missing that ends before it`,
-		`effect "c" (line 3): << must be a mapping, such as *first, or a list of mappings`,
-		`effect "d" (line 4): << must be a mapping, such as *first, or a list of mappings`,
+	{"a merge", "[{<<: {do: log}, name: a, on: [FAILED]}]", []string{
+		`effect "a": do must be one of log, http, pubsub, custom, results, not ""`,
+		`effect "a": there is no field "<<"` + theFields,
 	}},
 	{"buckets", "[{name: a, on: [SUCCEEDED], do: results, bucket: \"gs://x/\"}, {name: b, on: [SUCCEEDED], do: " +
 		"results, bucket: \"bucket/x\"}, " +
@@ -224,13 +215,12 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 	}
 }
 
-// TestEmptyFields: a field of another kind without a value counts as left out, so that an entry can drop
-// what it merges; a timeout of 0 needs no unit.
+// TestEmptyFields: a field without a value counts as left out, also one of another kind; a timeout of 0
+// needs no unit.
 func TestEmptyFields(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		`[{name: a, on: [FAILED], do: log, url: "", topic: null}]`,
-		"- &base {name: a, on: [FAILED], do: http, url: \"https://x\"}\n- {<<: *base, name: b, do: log, url: null}\n",
+		`[{name: a, on: [FAILED], do: log, url: null, topic: ~}]`,
 		`[{name: a, on: [FAILED], do: http, url: "https://x", timeout: 0}]`,
 	} {
 		if found := problems(text); len(found) > 0 {

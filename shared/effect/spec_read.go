@@ -9,7 +9,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -27,10 +29,7 @@ func ParseSpecs(text []byte, allowed operation.Transitions) ([]Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{
-		expander: expander{anchors: map[string]ast.Node{}, sizes: map[ast.Node]int{}},
-		hasLines: strings.Contains(strings.TrimSpace(string(text)), "\n"),
-	}
+	r := reader{hasLines: strings.Contains(strings.TrimSpace(string(text)), "\n")}
 	specs := make([]Spec, len(entries))
 	for i, node := range entries {
 		specs[i] = r.entry(i, node)
@@ -48,8 +47,13 @@ var errNoEffect = errors.New("it lists no effect; leave it unset for the default
 // entriesOf returns the entries of the one list that text is.
 func entriesOf(text []byte) ([]ast.Node, error) {
 	const want = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
-	// The expander reports duplicate keys, so that they do not hide the other problems.
-	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(text))
+	if i := slices.IndexFunc(tokens, isReference); i >= 0 {
+		return nil, fmt.Errorf("%s, without anchors and aliases: line %d has one; write each effect in full, and a text "+
+			"that begins with & or * in quotes", want, tokens[i].Position.Line)
+	}
+	// A key that is given twice is reported by its entry, so that it does not hide the other problems.
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, fmt.Errorf("%s, in YAML or JSON%s", want, placeOf(err))
 	}
@@ -64,9 +68,6 @@ func entriesOf(text []byte) ([]ast.Node, error) {
 			body = document.Body
 		}
 	}
-	if anchor, ok := body.(*ast.AnchorNode); ok {
-		body = anchor.Value
-	}
 	list, ok := body.(*ast.SequenceNode)
 	switch {
 	case body == nil, ok && len(list.Values) == 0:
@@ -76,6 +77,10 @@ func entriesOf(text []byte) ([]ast.Node, error) {
 	}
 	return list.Values, nil
 }
+
+// isReference reports whether a token is an anchor or an alias. The library follows them only within
+// one value, and of two merged mappings it takes the wrong one.
+func isReference(t *token.Token) bool { return t.Type == token.AnchorType || t.Type == token.AliasType }
 
 // placeOf returns where the text is malformed, and why unless that quotes the text. The Error
 // method of the library's errors shows the source, which may hold the password of a URL.
@@ -93,7 +98,6 @@ func placeOf(err error) string {
 
 // A reader turns the entries into specs and collects the problems.
 type reader struct {
-	expander
 	hasLines bool // problems say in which line they are
 	problems []problem
 }

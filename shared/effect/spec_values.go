@@ -88,15 +88,6 @@ func duration(into *time.Duration) func(ast.Node) error {
 	}
 }
 
-// empty reports whether a value is null or an empty text.
-func empty(value ast.Node) bool {
-	if value == nil {
-		return false // its fault has been reported
-	}
-	var written word
-	return value.Type() == ast.NullType || yaml.NodeToValue(value, &written) == nil && written == ""
-}
-
 // count reads a whole number of at least 1.
 func count(into *int) func(ast.Node) error {
 	return func(value ast.Node) error {
