@@ -49,9 +49,8 @@ def upload(path: str) -> str:
                 "X-Goog-Upload-Command": "upload, finalize" if last else "upload",
             })
             with opener(session).open(request, timeout=600) as response:
-                answer = json.load(response)
-            if last:
-                return str(answer["file"]["name"])
+                if last:  # the answers before it are empty
+                    return str(json.load(response)["file"]["name"])
             offset += len(part)
 
 

@@ -27,7 +27,7 @@ type upload struct {
 
 // uploadRoutes serves the resumable protocol of uploads: one request starts a session at the URL in
 // its answer, and the others send the content there. Measured: what SDK v1.77.0 and @google/genai
-// 3.1.0 send.
+// 3.1.0 send. Only the request that ends the upload has a body in its answer.
 func (s *Sim) uploadRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+uploadPath, s.serve(OpUpload, noSubject, s.startUpload))
 	mux.HandleFunc("POST "+uploadPath+"/{id}", s.serve(OpUpload, noSubject, s.continueUpload))
@@ -35,6 +35,10 @@ func (s *Sim) uploadRoutes(mux *http.ServeMux) {
 
 // uploadPath is where an upload is started; its session is below.
 const uploadPath = "/upload/v1beta/files"
+
+// uploadGranularity is what each piece but the last must be a multiple of, in bytes, as the answer to
+// the start of an upload says.
+const uploadGranularity = 256 << 10
 
 // uploadedFile is the JSON of a file.
 type uploadedFile struct {
@@ -84,7 +88,7 @@ func (s *Sim) startUpload(w http.ResponseWriter, r *http.Request) {
 	session := url.URL{Scheme: "http", Host: r.Host, Path: uploadPath + "/" + u.id}
 	w.Header().Set("X-Goog-Upload-Status", "active")
 	w.Header().Set("X-Goog-Upload-URL", session.String())
-	writeJSON(w, struct{}{})
+	w.Header().Set("X-Goog-Upload-Chunk-Granularity", strconv.Itoa(uploadGranularity))
 }
 
 func (s *Sim) continueUpload(w http.ResponseWriter, r *http.Request) {
@@ -111,10 +115,15 @@ func (s *Sim) continueUpload(w http.ResponseWriter, r *http.Request) {
 			len(u.content), maxBody))
 		return
 	}
+	last := strings.Contains(r.Header.Get("X-Goog-Upload-Command"), "finalize")
+	if !last && len(chunk)%uploadGranularity != 0 {
+		writeError(w, http.StatusBadRequest, fmt.Sprintf("A piece of %d bytes is no multiple of %d, and not the last.",
+			len(chunk), uploadGranularity))
+		return
+	}
 	u.content = append(u.content, chunk...)
-	if !strings.Contains(r.Header.Get("X-Goog-Upload-Command"), "finalize") {
+	if !last {
 		w.Header().Set("X-Goog-Upload-Status", "active")
-		writeJSON(w, struct{}{})
 		return
 	}
 	u.final = true

@@ -3,6 +3,7 @@ package geminisim_test
 import (
 	"bytes"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,6 +86,40 @@ func TestUploadInChunks(t *testing.T) {
 	_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name}, nil)
 	if err == nil || !strings.Contains(err.Error(), "request 1 of the file") {
 		t.Errorf("a batch of what is no list of requests: %v", err)
+	}
+}
+
+// TestUploadAnswers: only the answer to the last piece has a body, and only the last piece may have any
+// size.
+func TestUploadAnswers(t *testing.T) {
+	t.Parallel()
+	sim, _, _ := serve(t, geminisim.Config{})
+	send := func(path, command string, offset int, content string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", path, strings.NewReader(content))
+		for name, value := range map[string]string{
+			"X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": command,
+			"X-Goog-Upload-Offset": strconv.Itoa(offset), "X-Goog-Api-Key": "key",
+		} {
+			r.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		sim.ServeHTTP(w, r)
+		return w
+	}
+	started := send("/upload/v1beta/files", "start", 0, "{}")
+	piece, err := strconv.Atoi(started.Header().Get("X-Goog-Upload-Chunk-Granularity"))
+	if err != nil || started.Code != 200 || started.Body.Len() != 0 {
+		t.Fatalf("the start is answered %d %q, %v", started.Code, started.Body, err)
+	}
+	session := started.Header().Get("X-Goog-Upload-URL")
+	if w := send(session, "upload", 0, strings.Repeat("x", piece-1)); w.Code != 400 {
+		t.Errorf("a piece of another size is answered %d %s", w.Code, w.Body)
+	}
+	if w := send(session, "upload", 0, strings.Repeat("x", piece)); w.Code != 200 || w.Body.Len() != 0 {
+		t.Errorf("a piece is answered %d %q", w.Code, w.Body)
+	}
+	if w := send(session, "upload, finalize", piece, "x"); w.Code != 200 || !strings.Contains(w.Body.String(), `"files/`) {
+		t.Errorf("the last piece is answered %d %q", w.Code, w.Body)
 	}
 }
 
