@@ -29,6 +29,7 @@ func (l language) test(t *testing.T) {
 	t.Run("a creation is not repeated", func(t *testing.T) {
 		t.Parallel()
 		l.submitter.neverRepeats(t)
+		l.submitter.keepsKey(t)
 	})
 	t.Run("a receiver accepts a key once", func(t *testing.T) {
 		t.Parallel()

@@ -39,7 +39,7 @@ var interpreter = sync.OnceValues(func() (string, error) {
 
 func pythonSubmitter(python string, flags ...string) submitter {
 	return submitter{
-		dir: pythonDir, command: append([]string{python, "submit.py"}, flags...), kinds: allKinds, ends: true,
+		dir: pythonDir, command: append([]string{python, "submit.py"}, flags...), ends: true,
 		unanswered: "no answer says whether it was submitted", refused: "nothing runs",
 	}
 }
@@ -118,6 +118,7 @@ func TestPythonPackages(t *testing.T) {
 			sdk := pythonSubmitter(python)
 			sdk.submitsOnce(t, newWorld(t, nil))
 			sdk.neverRepeats(t)
+			sdk.keepsKey(t)
 		},
 		"standardwebhooks": func(t *testing.T) {
 			flask := receiver{dir: pythonDir, command: []string{python, "-c", serveFlask}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,14 +16,19 @@ import (
 type submitter struct {
 	dir     string
 	command []string
-	kinds   []string
+	kinds   []string // empty: every kind of job
 	// ends: it waits for the end of what it submitted.
 	ends bool
 	// What it says of a creation that was answered 503, and of one that was answered 400.
 	unanswered, refused string
 }
 
-var allKinds = []string{"batch", "video", "interaction"}
+func (s submitter) allKinds() []string {
+	if len(s.kinds) > 0 {
+		return s.kinds
+	}
+	return []string{"batch", "video", "interaction"}
+}
 
 // run starts the example in a world. The job's id is its kind.
 func (s submitter) run(t *testing.T, w *world, kind string) (string, bool) {
@@ -35,7 +41,7 @@ func (s submitter) run(t *testing.T, w *world, kind string) (string, bool) {
 // registered [G6, K6, L2].
 func (s submitter) submitsOnce(t *testing.T, w *world) {
 	t.Helper()
-	for _, kind := range s.kinds {
+	for _, kind := range s.allKinds() {
 		first, ok := s.run(t, w, kind)
 		name, _, submitted := strings.Cut(first, " submitted\n")
 		if !ok || !submitted || s.ends && !strings.Contains(first, " SUCCEEDED\n") {
@@ -68,7 +74,7 @@ func (s submitter) neverRepeats(t *testing.T) {
 	away, refusing := newWorld(t, nil), newWorld(t, nil)
 	away.refuse(http.StatusServiceUnavailable)
 	refusing.refuse(http.StatusBadRequest)
-	for _, kind := range s.kinds {
+	for _, kind := range s.allKinds() {
 		s.fails(t, refusing, kind, 1, s.refused)
 		s.fails(t, away, kind, 1, s.unanswered)
 		s.fails(t, away, kind, 0, "an earlier run may have submitted it")
@@ -101,6 +107,32 @@ func (s submitter) uploads(t *testing.T, w *world) {
 	if !ok || !strings.Contains(last, `"files/`) || strings.Contains(last, "review-1") ||
 		strings.Count(strings.Join(bodies, ""), `"key":"review-`) != 2 {
 		t.Errorf("requests ended with success %v, said %s, and the batch was created with %.300s", ok, out, last)
+	}
+}
+
+// keepsKey: a redirect does not carry Gemini's key to another host.
+func (s submitter) keepsKey(t *testing.T) {
+	t.Helper()
+	w := newWorld(t, nil)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s with the key %q came to another host", r.Method, r.URL, r.Header.Get("X-Goog-Api-Key"))
+		rw.WriteHeader(http.StatusTeapot)
+	}))
+	defer elsewhere.Close()
+	w.redirect(elsewhere.URL + "/elsewhere")
+	for _, kind := range s.allKinds() {
+		s.fails(t, w, kind, 1, s.unanswered)
+	}
+	if !s.ends {
+		return // it uploads nothing
+	}
+	path := filepath.Join(t.TempDir(), "requests.jsonl")
+	if err := os.WriteFile(path, []byte(`{"key":"a","request":{"contents":[{}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append(slices.Clone(s.command[1:]), "batch", path, "of-requests")
+	if out, ok := run(t, s.dir, w.env, s.command[0], args...); ok || len(w.creations()) != 1 {
+		t.Errorf("an upload that is redirected ended with success %v and said %s", ok, out)
 	}
 }
 

@@ -28,6 +28,7 @@ type world struct {
 
 	mu      sync.Mutex
 	refusal int      // what the door answers to each creation; 0: Gemini's answer
+	away    string   // where the door sends each creation, with a redirect; empty: to Gemini
 	created []string // the bodies of the creations
 }
 
@@ -76,8 +77,12 @@ func (w *world) door(gemini http.Handler) http.Handler {
 		}
 		w.mu.Lock()
 		w.created = append(w.created, string(body))
-		refusal := w.refusal
+		refusal, away := w.refusal, w.away
 		w.mu.Unlock()
+		if away != "" {
+			http.Redirect(rw, r, away, http.StatusFound)
+			return
+		}
 		if refusal != 0 {
 			rw.Header().Set("Content-Type", "application/json")
 			rw.WriteHeader(refusal)
@@ -94,6 +99,13 @@ func (w *world) refuse(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refusal = status
+}
+
+// redirect makes the door send each creation to another address.
+func (w *world) redirect(away string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = away
 }
 
 // creations returns the bodies of the creations since the last call.

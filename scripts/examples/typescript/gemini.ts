@@ -8,7 +8,10 @@ import type { Mark } from "./opledger.js";
 // videos are sent once by default; an interaction five times, unless maxRetries is 0.
 const gemini = new GoogleGenAI({
   apiKey: process.env.GEMINI_API_KEY ?? "",
-  httpOptions: { timeout: 60_000 },
+  httpOptions: {
+    timeout: 60_000,
+    fetch: (input, init) => fetch(input, { ...init, redirect: "manual" }), // another host would get the key
+  },
 });
 
 /** Uploads a file of requests, and returns its name, such as files/abc. */

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"time"
@@ -121,6 +122,9 @@ func newSubmitter(ctx context.Context, s settings, store ledger.Store) (*submit.
 	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey: s.Gemini.APIKey, Backend: genai.BackendGeminiAPI,
+		HTTPClient: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // another host would get the key
+		}},
 		HTTPOptions: genai.HTTPOptions{BaseURL: s.Gemini.BaseURL},
 	})
 	if err != nil {
