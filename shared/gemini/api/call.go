@@ -21,7 +21,7 @@ const revision = "2026-05-20"
 //
 // Any other answer is an *Error. An error, of Get or of the body, that wraps ErrInterrupted is of
 // the connection.
-func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io.ReadCloser, error) {
+func (c *Client) Get(ctx context.Context, resource string, query url.Values) (*Body, error) {
 	return c.send(ctx, http.MethodGet, resource, query, nil)
 }
 
@@ -63,7 +63,7 @@ func readObject(body io.Reader, answer any) error {
 // send makes a request and returns the body of a 200. in is the request's body; nil: none.
 func (c *Client) send(
 	ctx context.Context, method, resource string, query url.Values, in []byte,
-) (io.ReadCloser, error) {
+) (*Body, error) {
 	address, err := url.JoinPath(c.base, version, resource)
 	if err != nil {
 		return nil, fmt.Errorf("making the address of %s: %w", resource, c.redactor.Error(err))
@@ -86,17 +86,22 @@ func (c *Client) send(
 		return nil, fmt.Errorf("fetching %s: %w", resource, interrupted{c.redactor.Error(err)})
 	}
 	if response.StatusCode == http.StatusOK {
-		return &body{ReadCloser: response.Body}, nil
+		return &Body{ReadCloser: response.Body, Announced: response.ContentLength > 0}, nil
 	}
 	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
 	return nil, c.refusal(resource, response)
 }
 
-// A body is that of a 200, of any size.
-type body struct{ io.ReadCloser }
+// A Body is that of a 200, of any size.
+type Body struct {
+	io.ReadCloser
+	// Announced: the answer had its length in it, so that io.EOF is the end of the whole. Without it a
+	// connection that breaks may end like one.
+	Announced bool
+}
 
 // Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
+func (b *Body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = interrupted{err}

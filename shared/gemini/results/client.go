@@ -3,7 +3,6 @@ package results
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/url"
 	"time"
 
@@ -41,7 +40,7 @@ func (c *Client) String() string { return "results.Client" }
 func (c *Client) GoString() string { return c.String() }
 
 // get is api.Client.Get with a body that fails when it stalls. The caller must close it.
-func (c *Client) get(ctx context.Context, resource string, query url.Values) (io.ReadCloser, error) {
+func (c *Client) get(ctx context.Context, resource string, query url.Values) (*stallable, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	// The answer of a refusal is read before Get returns, after at most a minute for its headers.
 	timer := time.AfterFunc(2*stallTimeout, func() { end(errStalled) })
@@ -51,5 +50,5 @@ func (c *Client) get(ctx context.Context, resource string, query url.Values) (io
 		end(nil)
 		return nil, err
 	}
-	return &stallable{ReadCloser: body, ctx: ctx, end: end}, nil
+	return &stallable{Body: body, ctx: ctx, end: end}, nil
 }

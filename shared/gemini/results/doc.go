@@ -12,9 +12,9 @@
 //     with a key that an earlier item had is Repeated. A key that is long or not printable is cut and
 //     ends in a hash [K4].
 //   - A download that breaks off, or brings nothing for a minute, is a transient error: open the
-//     result again. So is one that ends in the middle of a line: without a length, a connection that
-//     breaks looks like the end. One that breaks between two lines is seen only by the number of
-//     requests: [Client.Count].
+//     result again. So is one that ends in the middle of a line, unless it has the length that was
+//     announced: without one, a connection that breaks looks like the end. One that breaks between two
+//     lines is seen only by the number of requests: [Client.Count].
 //   - A result that Gemini says it does not have is [ErrNotFound]. It keeps results for six weeks, by its
 //     guide. A look-up of the batch that is stale, or says nothing, is a transient error.
 //

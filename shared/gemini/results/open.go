@@ -77,7 +77,7 @@ func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (
 		return nil, err
 	}
 	g := &guest{body: body, ctx: ctx, room: c.room}
-	g.source = newLines(g)
+	g.source = newLines(g, body.Announced)
 	return newReader(g, g), nil
 }
 

@@ -13,11 +13,14 @@ import (
 type lines struct {
 	reader *bufio.Reader
 	line   []byte
+	proven bool // io.EOF is the end of the file
 }
 
-func newLines(body io.Reader) *lines { return &lines{reader: bufio.NewReaderSize(body, 64<<10)} }
+func newLines(body io.Reader, proven bool) *lines {
+	return &lines{reader: bufio.NewReaderSize(body, 64<<10), proven: proven}
+}
 
-// errCut: a download without a length ends like one that is whole.
+// errCut: a cut download ends like one that is whole, where its length was not announced.
 var errCut = fmt.Errorf("downloading the results: the last line is not whole: %w", io.ErrUnexpectedEOF)
 
 func (l *lines) next() ([]byte, error) {
@@ -28,7 +31,7 @@ func (l *lines) next() ([]byte, error) {
 			return nil, fmt.Errorf("downloading the results: %w", err)
 		}
 		line := bytes.TrimSpace(l.line)
-		if ended && (!whole || len(line) > 0 && !json.Valid(line)) {
+		if ended && !l.proven && (!whole || len(line) > 0 && !json.Valid(line)) {
 			return nil, errCut
 		}
 		switch {

@@ -23,7 +23,7 @@ func TestRoom(t *testing.T) {
 		large := strings.Repeat("x", 2*LargeItemBytes) + "\n"
 		open := func(ctx context.Context) *Reader {
 			g := &guest{body: io.NopCloser(strings.NewReader(large + "small\n" + large)), ctx: ctx, room: shared}
-			g.source = newLines(g)
+			g.source = newLines(g, false)
 			return newReader(g, g)
 		}
 		began := time.Now()

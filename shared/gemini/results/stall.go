@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
+
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
 // stallTimeout bounds one read of a download that brings nothing. A dead connection can stay open,
@@ -17,7 +18,7 @@ var errStalled = fmt.Errorf("no bytes arrived for %v", stallTimeout)
 // A stallable is the body of an answer that fails when a read stalls. The time between two reads
 // does not count.
 type stallable struct {
-	io.ReadCloser
+	*api.Body
 	ctx context.Context //nolint:containedctx // of the request that it answers
 	end context.CancelCauseFunc
 }
@@ -26,7 +27,7 @@ type stallable struct {
 func (s *stallable) Read(p []byte) (int, error) {
 	timer := time.AfterFunc(stallTimeout, func() { s.end(errStalled) })
 	defer timer.Stop()
-	n, err := s.ReadCloser.Read(p)
+	n, err := s.Body.Read(p)
 	if err != nil && errors.Is(context.Cause(s.ctx), errStalled) {
 		err = errStalled
 	}
@@ -36,5 +37,5 @@ func (s *stallable) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (s *stallable) Close() error {
 	defer s.end(nil)
-	return s.ReadCloser.Close() //nolint:wrapcheck // it stands for the body
+	return s.Body.Close() //nolint:wrapcheck // it stands for the body
 }
