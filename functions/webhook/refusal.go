@@ -18,28 +18,35 @@ func withRemedy(err error) error {
 	return err
 }
 
+// The reasons of a 401, which are sent.
+const (
+	// ReasonSignature also stands for everything that the state of the secrets and the settings decides.
+	ReasonSignature = "signature"
+	ReasonStale     = "stale-timestamp"
+	ReasonOldToken  = "old-token"
+)
+
 // refusal returns the reason, which log-based metrics count, and the answer to a delivery that was
 // not verified. The answer says nothing about the state of the secrets, which is only logged. A
 // valid signature with an old time has a reason of its own: it shows whether Gemini refreshes the
 // time of a redelivery [W2].
 func refusal(err error) (reason string, answered *httpfunc.Error) {
-	const unfit = "the webhook's signature does not fit, or is missing"
+	unfit := unauthorized(ReasonSignature, "the webhook's signature does not fit, or is missing")
 	switch {
 	case errors.As(err, &answered): // from reading the body
 		return answered.Reason, answered
 	case errors.Is(err, trust.ErrOldToken):
-		return "old-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's token is too old"}
+		return ReasonOldToken, unauthorized(ReasonOldToken, "the webhook's token is too old")
 	case errors.Is(err, trust.ErrStale):
-		return "stale-timestamp", &httpfunc.Error{Status: http.StatusUnauthorized,
-			Message: "the webhook's timestamp is outside the tolerance"}
+		return ReasonStale, unauthorized(ReasonStale, "the webhook's timestamp is outside the tolerance")
 	case errors.Is(err, trust.ErrNoAudience):
-		return "no-audience", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return "no-audience", unfit
 	case errors.Is(err, trust.ErrUndated):
-		return "undated-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return "undated-token", unfit
 	case errors.Is(err, trust.ErrAmbiguous):
-		return "ambiguous-id", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return "ambiguous-id", unfit
 	case errors.Is(err, gemini.ErrSignature):
-		return "signature", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return ReasonSignature, unfit
 	case errors.Is(err, gemini.ErrNoSecret):
 		return "no-secret", &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, Message: "there is no webhook secret yet; set OPLEDGER_WEBHOOK_SECRET",
@@ -49,4 +56,8 @@ func refusal(err error) (reason string, answered *httpfunc.Error) {
 			Status: http.StatusServiceUnavailable, Message: "the secrets or keys to verify with cannot be read now",
 		}
 	}
+}
+
+func unauthorized(reason, message string) *httpfunc.Error {
+	return &httpfunc.Error{Status: http.StatusUnauthorized, Reason: reason, Message: message}
 }

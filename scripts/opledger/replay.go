@@ -8,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -19,21 +17,20 @@ import (
 var errNoTopic = errors.New(
 	"OPLEDGER_TOPIC: it is not set; the effects function receives messages from that Pub/Sub topic")
 
-// newNonce is the value of --rerun without a nonce. No valid nonce equals it.
-const newNonce = "-"
-
 func newReplay(outside environment) *cobra.Command {
-	var store, rerun string
+	var store string
+	var rerun nonceFlag
 	var r replayer
 	var selection replaySelection
 	cmd := &cobra.Command{
 		Use:   "replay [NAME]",
 		Short: "Run effects again",
-		Long: "Runs effects again: of one operation, or of all that the flags select. For several, and with --rerun,\n" +
-			"it says how many they are, and asks.\n\n" +
+		Long: "Runs effects again: of one operation, or of all that the flags select. Before it runs those of several\n" +
+			"operations, or reruns any, it says how many they are, and asks.\n\n" +
 			"A dead or waived effect is reopened, with all its attempts again. Of one that runs once per item, only\n" +
-			"the items that failed or are not done are tried. An open effect is tried as by any message. A done\n" +
-			"effect is skipped; with --rerun it runs once more, as a run of its own with its own key.\n\n" +
+			"the items that failed or are not done are tried. An open effect is tried unless it backs off: then the\n" +
+			"command says until when. A done effect is skipped; with --rerun it runs once more, as a run of its own\n" +
+			"with its own key.\n\n" +
 			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
 			"and prints what became of them. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
 			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
@@ -46,7 +43,7 @@ func newReplay(outside environment) *cobra.Command {
 			"  opledger replay batches/abc123 --effect publish --rerun\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
 			"  opledger replay --dead --job-kind 'nightly-*' --yes",
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: replayArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			selection.rerun = cmd.Flags().Changed("rerun")
 			nonce, nonceErr := chooseNonce(selection.rerun, rerun)
@@ -78,29 +75,6 @@ func newReplay(outside environment) *cobra.Command {
 	r.flags(cmd)
 	jsonFlag(cmd, &outside)
 	return cmd
-}
-
-// rerunFlag adds --rerun[=NONCE].
-func rerunFlag(cmd *cobra.Command, nonce *string) {
-	cmd.Flags().StringVar(nonce, "rerun", "", "run even what is done, as a run of its own; the same `NONCE` always means "+
-		"the same run (default a new one)")
-	cmd.Flags().Lookup("rerun").NoOptDefVal = newNonce
-}
-
-// chooseNonce returns the nonce of the runs that --rerun asks for; without the flag there is none.
-func chooseNonce(rerun bool, nonce string) (string, error) {
-	switch {
-	case !rerun:
-		return "", nil
-	case nonce == newNonce:
-		return actions.NewNonce(time.Now()), nil
-	case nonce == "":
-		return "", errors.New("--rerun: the nonce is empty; leave it out to get a new one")
-	}
-	if err := (ledger.Message{Effect: "any", Rerun: nonce}).Validate(); err != nil {
-		return "", fmt.Errorf("--rerun: %w", err)
-	}
-	return nonce, nil
 }
 
 // A replayer publishes messages for selected effects, or runs them in this process.
@@ -148,11 +122,12 @@ type replayRun struct {
 	began   time.Time // by the store's clock
 	nonce   string    // of --rerun; empty without it
 	targets []replayTarget
-	sent    int // messages for the first of the targets
+	none    string // why there are no targets
+	sent    int    // messages for the first of the targets
 }
 
-// replay selects effects, asks if they are several, sends a message for each, and prints what became
-// of them.
+// replay selects effects, asks where it must, sends a message for each, and prints what became of
+// them.
 func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce string) error {
 	run, err := r.choose(ctx, selection, nonce)
 	if err != nil {
@@ -161,7 +136,8 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	if r.dryRun || len(run.targets) == 0 {
 		return r.report(run, false)
 	}
-	if asks := selection.name.Key == "" || selection.rerun && len(run.targets) > 1; asks && !r.yes {
+	asks := selection.name.Key == "" || selection.rerun // a rerun repeats what its receiver has done
+	if asks && !r.yes {
 		question := "Run " + howMany(run.targets) + " again?"
 		if err := agree(ctx, r.outside, question, "nothing was published"); err != nil {
 			return err
@@ -190,13 +166,13 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce 
 	if err != nil {
 		return nil, err
 	}
-	targets, broken, err := selection.find(ctx, r.server.Ledger)
+	found, err := selection.find(ctx, r.server.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range broken {
+	for _, b := range found.broken {
 		r.outside.note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
 	}
-	run := &replayRun{began: operation.Instant(now), nonce: nonce, targets: targets}
-	return run, r.checkRules(ctx, targets)
+	run := &replayRun{began: operation.Instant(now), nonce: nonce, targets: found.targets, none: found.none}
+	return run, r.checkRules(ctx, run.targets)
 }

@@ -27,12 +27,18 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		return printJSON(r.outside.out, report)
 	}
 	out := newTable(r.outside.out)
+	backsOff := false
 	for _, target := range targets {
-		out.line(target.Operation, phrase.Safe(target.Effect), target.Status)
+		cells := []any{target.Operation, phrase.Safe(target.Effect), target.Status}
+		if !target.ClaimableAt.IsZero() {
+			backsOff = true
+			cells = append(cells, "backs off until "+phrase.LocalTime(target.ClaimableAt))
+		}
+		out.line(cells...)
 	}
 	switch {
 	case len(targets) == 0:
-		out.line("nothing to run again; --rerun runs what is done once more")
+		out.line("nothing to run again: " + run.none)
 	case !ran:
 		out.line("would run " + howMany(targets) + " again; nothing was published")
 	case r.paused:
@@ -52,6 +58,9 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 	default:
 		out.line(howManyRan(targets))
 		out.line(outcomes(targets))
+	}
+	if backsOff {
+		out.line("what backs off is tried then by itself; --rerun runs it now, as a second run with a key of its own")
 	}
 	if ran && run.nonce != "" {
 		out.line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", run.nonce))

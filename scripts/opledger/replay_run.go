@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/effect"
@@ -95,6 +96,14 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 	target.Effect = target.run(m.Rerun)
 	if target.Status = rec.Effects[target.Effect]; target.Status == "" {
 		target.Status = unplanned
+	}
+	target.ClaimableAt = time.Time{}
+	if report.Outcome == effect.Early || report.Outcome == effect.Failed {
+		effects, _, err := r.server.Ledger.Effects(ctx, ledger.EffectName{Operation: target.Operation, Effect: target.Effect})
+		if err != nil || len(effects) == 0 {
+			return target, err
+		}
+		target.ClaimableAt = phrase.NextAttempt(effects[0])
 	}
 	return target, nil
 }

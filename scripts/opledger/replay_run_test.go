@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,15 @@ func TestReplayCounts(t *testing.T) {
 	replay(early, "ran 1 of 2 effects of 2 operations, once each; the log says why not the rest\n"+
 		"1 done, 1 open still", again, settings)
 	replay(early, "ran none of 1 effect of 1 operation; the log says why\n0 done, 1 open still", again, settings)
+	s := cli(t, nil, "replay", "batches/b", "--store", early.store()).want(t, exitFailed)
+	if !regexp.MustCompile(`^batches/b  log  open  backs off until ` + localPattern + `\n(.*\n)*what backs off is tried ` +
+		`then by itself; --rerun runs it now, as a second run with a key of its own\n$`).MatchString(s.out) {
+		t.Errorf("%s", s.out)
+	}
+	s = cli(t, nil, "replay", "batches/b", "--json", "--store", early.store()).want(t, exitFailed)
+	if !strings.Contains(s.out, `"claimableAt": "`) {
+		t.Errorf("%s", s.out)
+	}
 
 	unknown := newFile(t)
 	unknown.dead("batches/a")

@@ -77,7 +77,9 @@ type replayTarget struct {
 	Operation operation.Key          `json:"operation"`
 	Effect    string                 `json:"effect"`
 	Status    operation.EffectStatus `json:"status"` // before it; after it, where that is known
-	runs      *int                   // how many reruns it had when it was selected; nil without --rerun
+	// ClaimableAt is when it is tried next, where it backs off after its message.
+	ClaimableAt time.Time `json:"claimableAt,omitzero"`
+	runs        *int      // how many reruns it had when it was selected; nil without --rerun
 	// ran: it has seen the message. Of one that is run in this process: an attempt was made.
 	ran bool
 	// Of one that is run in this process: it has no handler here, or a newer revision wrote it.
@@ -88,28 +90,33 @@ type replayTarget struct {
 // unplanned is the status of an effect that no rule planned when the operation reached its state.
 const unplanned operation.EffectStatus = "never planned"
 
-// find returns the selected effects, of the newest operations first, and the documents that cannot
-// be read.
-func (s replaySelection) find(
-	ctx context.Context, l *ledger.Ledger,
-) (targets []replayTarget, broken []ledger.Broken, err error) {
+// A replayFound is what a selection finds.
+type replayFound struct {
+	targets []replayTarget  // of the newest operations first
+	none    string          // why there are no targets
+	broken  []ledger.Broken // documents that cannot be read
+}
+
+// find returns the selected effects.
+func (s replaySelection) find(ctx context.Context, l *ledger.Ledger) (found replayFound, err error) {
 	if s.name.Key != "" {
-		targets, err = s.findNamed(ctx, l)
-		return targets, nil, err
+		found.targets, found.none, err = s.findNamed(ctx, l)
+		return found, err
 	}
+	found.none = s.noneOfSeveral()
 	for filter := s.filter; ; {
 		page, err := l.List(ctx, filter)
 		if err != nil {
-			return nil, nil, err
+			return replayFound{}, err
 		}
-		broken = append(broken, page.Broken...)
-		found, unreadable, err := s.ofPage(ctx, l, page.Items)
+		targets, unreadable, err := s.ofPage(ctx, l, page.Items)
 		if err != nil {
-			return nil, nil, err
+			return replayFound{}, err
 		}
-		targets, broken = append(targets, found...), append(broken, unreadable...)
+		found.targets = append(found.targets, targets...)
+		found.broken = append(append(found.broken, page.Broken...), unreadable...)
 		if filter.After = page.Next; page.Next.Path == "" {
-			return targets, broken, nil
+			return found, nil
 		}
 	}
 }
@@ -153,27 +160,27 @@ func (s replaySelection) chooses(e ledger.Effect, settled time.Time) bool {
 }
 
 // findNamed is find for the one operation that was named.
-func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]replayTarget, error) {
+func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]replayTarget, string, error) {
 	key, err := s.name.key(ctx, l)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	rec, err := recordOrAlerts(ctx, l, key)
 	if err != nil {
-		return nil, withRemedy(err)
+		return nil, "", withRemedy(err)
 	}
 	_, planned := rec.Effects[s.effect]
 	switch {
 	case s.effect == "" || planned || s.dead:
-		return s.targets(rec), nil
+		return s.targets(rec), s.noneOf(rec), nil
 	case s.rerun || strings.Contains(s.effect, "@"):
-		return nil, noEffect(rec, s.effect, "")
+		return nil, "", noEffect(rec, s.effect, "")
 	case !rec.Registered:
-		return nil, withRemedy(fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered))
+		return nil, "", withRemedy(fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered))
 	case !rec.Settled():
-		return nil, fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
+		return nil, "", fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
 	}
-	return []replayTarget{{Operation: rec.Key, Effect: s.effect, Status: unplanned}}, nil
+	return []replayTarget{{Operation: rec.Key, Effect: s.effect, Status: unplanned}}, "", nil
 }
 
 // targets returns the selected effects of one operation: those that are open or dead, those that

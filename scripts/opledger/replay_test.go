@@ -81,9 +81,46 @@ func TestReplay(t *testing.T) {
 	}
 	// A done effect runs again only with --rerun; a bare id is enough.
 	s = cli(t, nil, "replay", "a", "--store", f.store()).want(t, exitDone)
-	if s.out != "nothing to run again; --rerun runs what is done once more\n" {
+	if s.out != "nothing to run again: every effect of batches/a is done; --rerun runs it once more\n" {
 		t.Errorf("%q", s.out)
 	}
+}
+
+// TestReplayNothing: where nothing is run again, the words say why, and name --rerun only where it helps.
+func TestReplayNothing(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a", "batches/p")
+	f.settle("batches/a", operation.Succeeded, operation.Result{})
+	f.settle("batches/u", operation.Succeeded, operation.Result{})
+	cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
+	const pending = "batches/p is PENDING; its effects are planned when it ends"
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"batches/p"}, pending},
+		{[]string{"batches/p", "--rerun", "--yes"}, pending},
+		{[]string{"batches/u"}, "batches/u is not registered, so it has no effects; opledger register batches/u registers it"},
+		{[]string{"batches/a", "--effect", "log"}, "the effect log of batches/a is done; --rerun runs it once more"},
+		{[]string{"batches/a", "--dead"}, "batches/a has no dead effect"},
+		{[]string{"--dead"}, "no selected effect is dead"},
+		{[]string{"--dead", "--rerun"}, "no selected effect is dead"},
+		{[]string{"--state", "FAILED", "--rerun"}, "no selected operation has an effect"},
+		{[]string{"--collection", "batches"}, "no selected effect is open or dead; --rerun runs once more what is done"},
+	} {
+		s := cli(t, nil, append([]string{"replay", "--store", f.store()}, c.args...)...).want(t, exitDone)
+		if s.out != "nothing to run again: "+c.want+"\n" {
+			t.Errorf("%v: %q, want %q", c.args, s.out, c.want)
+		}
+	}
+	f.dead("batches/w")
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.WaiveEffect(ctx, "batches/w", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
+		return err
+	})
+	cli(t, nil, "replay", "batches/w", "--store", f.store()).want(t, exitDone).
+		says(t, "only what is waived is left; --effect log runs it")
 }
 
 // TestReplayThatFails: if an effect dies again, the command fails and says so.
@@ -119,7 +156,7 @@ func TestReplayPaused(t *testing.T) {
 	if s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
-	s = cli(t, variables, "replay", "batches/a", "--rerun=fix-1", "--json").want(t, exitDone)
+	s = cli(t, variables, "replay", "batches/a", "--rerun=fix-1", "--json", "--yes").want(t, exitDone)
 	var report struct{ Paused bool }
 	if oneObject(t, s.out, &report); !report.Paused {
 		t.Errorf("%s", s.out)
@@ -183,8 +220,14 @@ func TestReplayRerun(t *testing.T) {
 	f := newFile(t)
 	f.dead("batches/a")
 	cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
+	rerun := []string{"replay", "batches/a", "--rerun", "--store", f.store()}
+	answer(t, nil, "n\n", rerun...).want(t, exitFailed, "Run 1 effect of 1 operation again? [y/N] ", "nothing was published")
+	cli(t, nil, append(rerun, "--json")...).want(t, exitUsage, "with --json no question is asked")
+	if effects := f.effects("batches/a"); len(effects) != 1 {
+		t.Errorf("it reran without a yes: %+v", effects)
+	}
 	for range 2 {
-		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--rerun=fix-1", "--by", "ops", "--store",
+		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--rerun=fix-1", "--yes", "--by", "ops", "--store",
 			f.store()).want(t, exitDone)
 		if !strings.Contains(s.out, "batches/a  log@fix-1  done\n") || !strings.Contains(s.out, "each is the run @fix-1") {
 			t.Errorf("%q", s.out)
@@ -196,7 +239,7 @@ func TestReplayRerun(t *testing.T) {
 		run.IdempotencyKey != "gemini:batches/a#log@fix-1" || effects["log"].State != ledger.EffectDone {
 		t.Errorf("%+v", effects)
 	}
-	s := cli(t, nil, "replay", "batches/a", "--rerun", "--json", "--store", f.store()).want(t, exitDone)
+	s := cli(t, nil, append(rerun, "--json", "--yes")...).want(t, exitDone)
 	var report struct {
 		Effects   []map[string]string
 		Published int

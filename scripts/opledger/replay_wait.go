@@ -120,6 +120,9 @@ func (t replayTarget) run(nonce string) string {
 // sent since then: an effect that is dead was so before, until it has seen the message.
 func (t *replayTarget) see(e ledger.Effect, since time.Time) bool {
 	t.Status = e.Status()
+	if t.ClaimableAt = phrase.NextAttempt(e); e.Failing == nil || !t.ClaimableAt.After(since) {
+		t.ClaimableAt = time.Time{}
+	}
 	t.ran = !e.DiedAt.Before(since) || slices.ContainsFunc(e.Replays, func(r ledger.Replay) bool {
 		return !r.At.Before(since)
 	})

@@ -122,9 +122,27 @@ func (f deliverFlags) delivery(eventType, name string, now time.Time) (delivery,
 		if errors.As(err, &malformed) { // only the name is not of our own making
 			err = prefixed("name", malformed.Err)
 		}
+		if err == nil {
+			err = fits(eventType, d.event.Name.Key)
+		}
 		problems = append(problems, err)
 	}
 	return d, errors.Join(problems...)
+}
+
+// fits refuses an event about an operation of a collection that has no such events.
+func fits(eventType string, key operation.Key) error {
+	kind, _, _ := strings.Cut(eventType, ".")
+	collections := map[string][]operation.Collection{
+		"batch":       {operation.Batches, operation.BatchJobs, operation.BatchPredictionJobs},
+		"video":       {operation.Operations},
+		"interaction": {operation.Interactions},
+	}[kind]
+	if c := key.Collection(); c == "" || slices.Contains(collections, c) {
+		return nil
+	}
+	return fmt.Errorf("name: %s does not fit %s, which is about one of %s/", diag.Quote(string(key)), eventType,
+		collections[0])
 }
 
 // eventsOf is a line of the events about one kind of operation.

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -93,7 +95,7 @@ func (d delivery) meaning(a webhookAnswer) string {
 		}
 		return fmt.Sprintf("%s is %s now, and the effects of that are planned", key, d.event.State)
 	case ledger.Dropped:
-		return dropped(key, a.Reason)
+		return d.dropped(key, a.Reason)
 	case ledger.Duplicate:
 		return "a delivery with this id was accepted before, and nothing is done twice; --id names another"
 	case ledger.Conflict:
@@ -109,16 +111,16 @@ func (d delivery) meaning(a webhookAnswer) string {
 }
 
 // dropped says why a delivery changed nothing.
-func dropped(key string, reason operation.Reason) string {
+func (d delivery) dropped(key string, reason operation.Reason) string {
 	switch reason {
 	case operation.RegressFromTerminal:
-		return key + " has ended, and what is no end changes that no more"
+		return fmt.Sprintf("%s has ended already; %s is dropped", key, d.event.State)
 	case operation.LowerRank:
-		return key + " has gone further than that, and does not go back"
+		return fmt.Sprintf("%s is further than %s already, and does not go back", key, d.event.State)
 	case operation.StaleOrEqualUpdateTime:
-		return key + " was known to be in that state, at that time or later; nothing changes"
+		return fmt.Sprintf("the ledger knows that %s is %s, as of that time or later; nothing changes", key, d.event.State)
 	case operation.TerminalConflict:
-		return key + " had ended in another state, which stays, and an operator has resolved that"
+		return key + " had ended in another state, which stays; an operator has resolved the conflict"
 	default:
 		return fmt.Sprintf("nothing changes (%s)", reason)
 	}
@@ -126,15 +128,17 @@ func dropped(key string, reason operation.Reason) string {
 
 // refused says what an answer other than 200 means, and what to do.
 func (d delivery) refused(status int, text []byte) string {
-	switch {
-	case status == http.StatusUnauthorized && strings.Contains(string(text), "tolerance"):
+	var answered struct{ Error httpfunc.Error }
+	_ = json.Unmarshal(text, &answered) // another server's answer has no reason
+	switch reason := answered.Error.Reason; {
+	case status == http.StatusUnauthorized && reason == webhook.ReasonStale:
 		return "it is too old or too new for the receiver's OPLEDGER_TOLERANCE, and nothing is written; " +
 			"without --at it is sent as of now"
-	case status == http.StatusUnauthorized:
+	case status == http.StatusUnauthorized && reason == webhook.ReasonSignature:
 		return "the receiver has another secret than the one in OPLEDGER_WEBHOOK_SECRET here, and nothing is written"
 	case status == http.StatusForbidden:
 		return "the webhook is not public there, or --to names something else; a deployed Webhook must allow everyone"
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusUnauthorized:
 		return "no webhook is at " + d.to + "; serve has it at /webhook, a deployment at the address of Webhook itself"
 	case status == http.StatusServiceUnavailable:
 		return "it is not accepted now, and nothing is lost: Gemini would deliver it again"

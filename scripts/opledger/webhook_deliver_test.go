@@ -28,15 +28,17 @@ func TestDeliver(t *testing.T) {
 			"\nbatches/r is SUCCEEDED now, and the effects of that are planned\n"},
 		{[]string{"batch.succeeded", "batches/r", "--id", "m1"}, exitDone, "a delivery with this id was accepted before"},
 		{[]string{"batch.succeeded", "batches/r", "--id", "m1", "--json"}, exitDone, `"outcome": "duplicate"`},
-		{[]string{"batch.succeeded", "batches/r", "--at", "1m"}, exitDone, "batches/r was known to be in that state"},
+		{[]string{"batch.succeeded", "batches/r", "--at", "1m"}, exitDone, "the ledger knows that batches/r is SUCCEEDED, as of"},
 		{[]string{"batch.failed", "batches/r"}, exitDone, "batches/r had ended in another state, which stays"},
 		{[]string{"interaction.completed", "v1_a"}, exitDone,
 			"interactions/v1_a is recorded as SUCCEEDED and is not registered: no effect runs before " +
 				"opledger register interactions/v1_a\n"},
-		{[]string{"interaction.requires_action", "v1_a"}, exitDone, "interactions/v1_a has ended"},
+		{[]string{"interaction.requires_action", "v1_a"}, exitDone,
+			"interactions/v1_a has ended already; REQUIRES_ACTION is dropped"},
 		{[]string{"batch.failed", "batches/late", "--at", "10m"}, exitFailed, "it is too old or too new"},
 		{[]string{"batch.failed", "batches/late", "--at", "2020-01-01T00:00:00Z"}, exitFailed, "it is too old or too new"},
 		{[]string{"batch.failed", "x", "--to", s.url + "/hook"}, exitFailed, "no webhook is at " + s.url + "/hook; "},
+		{[]string{"batch.failed", "x", "--to", s.url}, exitFailed, "no webhook is at " + s.url + "; serve has it at /webhook"},
 		{[]string{"batch.failed", "x", "--to", "http://127.0.0.1:1"}, exitFailed, "nothing answers at http://127.0.0.1:1: "},
 	} {
 		args := append([]string{"webhook", "deliver", "--to", s.url + "/webhook"}, c.args...)
@@ -99,6 +101,10 @@ func TestDeliverRefusals(t *testing.T) {
 			`the events are batch.succeeded, batch.failed, batch.expired, interaction.completed, interaction.failed, ` +
 			`interaction.requires_action, video.generated, batch.cancelled, interaction.cancelled`},
 		{set, []string{"batch.failed", "a\ufffd"}, `name: not an operation's name: `},
+		{set, []string{"video.generated", "batches/x"},
+			`name: "batches/x" does not fit video.generated, which is about one of operations/`},
+		{set, []string{"batch.succeeded", "interactions/x"},
+			`name: "interactions/x" does not fit batch.succeeded, which is about one of batches/`},
 		{set, []string{"batch.failed", "x", "--at", "soon"}, `--at: "soon" is neither a duration such as 24h nor a time`},
 		{set, []string{"batch.failed", "x", "--id", "a b"}, `--id: it must be printable ASCII without spaces, such as msg_1`},
 		{set, []string{"batch.failed", "x", "--to", "localhost:8080"}, `--to: it must be the http or https URL of a webhook`},
@@ -121,6 +127,7 @@ func TestDeliverElsewhere(t *testing.T) {
 		http.StatusOK:                 "what answers at ",
 		http.StatusFound:              "it is not accepted; Gemini would deliver it again",
 		http.StatusBadGateway:         "it is not accepted; Gemini would deliver it again",
+		http.StatusUnauthorized:       "no webhook is at ",
 		http.StatusForbidden:          "the webhook is not public there",
 		http.StatusServiceUnavailable: "it is not accepted now, and nothing is lost",
 	} {

@@ -14,14 +14,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An Error is the answer to a failed request: {"error":{"code","message","problems"}}.
+// An Error is the answer to a failed request: {"error":{"code","message","problems","reason"}}.
 type Error struct {
 	Status  int    `json:"code"` // of HTTP
 	Message string `json:"message"`
 	// Problems are all problems of a request that has several.
 	Problems []string `json:"problems,omitempty"`
-	// Reason is a word that log-based metrics count. It is not sent. Empty: none.
-	Reason string `json:"-"`
+	// Reason is a word for programs, which log-based metrics count, too. Empty: none.
+	Reason string `json:"reason,omitempty"`
 	// RetryAfter is the Retry-After header of a 503. 0 means 5 s.
 	RetryAfter time.Duration `json:"-"`
 }

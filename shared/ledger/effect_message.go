@@ -54,9 +54,8 @@ func (m Message) Validate() error {
 		return fmt.Errorf("%w: it names no effect", ErrMessage)
 	case m.Rerun == "":
 		return nil
-	case !nonce().MatchString(m.Rerun) || len(m.Rerun) > maxNonce || isAlertRun(m.Rerun):
-		return fmt.Errorf("%w: \"rerun\": %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter "+
-			"or digit, and not the name of an alert such as stuck-1", ErrMessage, m.Rerun)
+	case CheckNonce(m.Rerun) != nil:
+		return fmt.Errorf("%w: \"rerun\": %w", ErrMessage, CheckNonce(m.Rerun))
 	case !m.FromOperator():
 		return fmt.Errorf("%w: \"rerun\" is for an operator's message, which has no attempt", ErrMessage)
 	case RuleOf(m.Effect) != m.Effect:
@@ -64,6 +63,15 @@ func (m Message) Validate() error {
 			ErrMessage, m.Effect, RuleOf(m.Effect))
 	}
 	return nil
+}
+
+// CheckNonce returns nil where a text can name a rerun.
+func CheckNonce(text string) error {
+	if nonce().MatchString(text) && len(text) <= maxNonce && !isAlertRun(text) {
+		return nil
+	}
+	return fmt.Errorf("%.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit, and "+
+		"not the name of an alert such as stuck-1", text)
 }
 
 // ParseMessage reads a message: {"operation", "effect"}, the operation's name in any form [K1]. An

@@ -188,7 +188,7 @@ func TestCloudReplay(t *testing.T) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	if once := opledger(t, variables, "replay", "batches/x", "--rerun=fix-1", "--json"); once.code != 0 ||
+	if once := opledger(t, variables, "replay", "batches/x", "--rerun=fix-1", "--json", "--yes"); once.code != 0 ||
 		!strings.Contains(once.out, `"published": 1`) || !strings.Contains(once.out, `"done": 1`) ||
 		c.effect("batches/x", "publish@fix-1").State != ledger.EffectDone {
 		t.Errorf("%+v", once)

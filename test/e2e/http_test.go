@@ -68,7 +68,7 @@ func (c call) make(t *testing.T, url string) map[string]any {
 	return answer
 }
 
-// wantErrorForm: {"error":{"code","message","problems":[…]}}, problems where there may be several.
+// wantErrorForm: {"error":{"code","message","problems":[…],"reason"}}, problems where there may be several.
 func wantErrorForm(t *testing.T, c call, answer map[string]any) {
 	t.Helper()
 	problem, _ := answer["error"].(map[string]any)
@@ -77,7 +77,7 @@ func wantErrorForm(t *testing.T, c call, answer map[string]any) {
 		t.Errorf("%s: not the form of an error: %v", c.what, answer)
 	}
 	for key := range problem {
-		if key != "code" && key != "message" && key != "problems" {
+		if key != "code" && key != "message" && key != "problems" && key != "reason" {
 			t.Errorf("%s: an error has no %q", c.what, key)
 		}
 	}

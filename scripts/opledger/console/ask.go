@@ -157,8 +157,8 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	form := r.PostForm
 	number := form.Get("number")
-	if err := (ledger.Message{Effect: "any", Rerun: number}).Validate(); err != nil || number == "" {
-		err = errors.New("number: the form has none that a question had; open the question again")
+	if ledger.CheckNonce(number) != nil {
+		err := errors.New("number: the form has none that a question had; open the question again")
 		c.write(w, c.asks, http.StatusBadRequest, shown{Title: "Not done", Main: refused(err)})
 		return
 	}
