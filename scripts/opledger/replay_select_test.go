@@ -166,7 +166,9 @@ func TestReplayWrongUse(t *testing.T) {
 		{[]string{"--since", "yesterday"}, []string{"--since", "24h"}},
 		{[]string{"batches/a", "--rerun=a/b"}, []string{"--rerun", "letters"}},
 		{[]string{"batches/a", "--rerun=a b"}, []string{`--rerun: "a b" must be up to 64 letters`}},
-		{[]string{"batches/a", "--rerun", "nonce1"}, []string{"--rerun: its nonce follows an equals sign; write --rerun=nonce1"}},
+		{[]string{"batches/a", "--rerun", "nonce1"}, []string{
+			"--rerun: its nonce follows an equals sign; write --rerun=nonce1",
+		}},
 		{[]string{"batches/a", "--rerun=stuck-1"}, []string{"--rerun", "alert"}},
 		{[]string{"batches/a", "--rerun="}, []string{"--rerun", "empty"}},
 		{[]string{"batches/a", "--rerun", "--effect", "log@a"}, []string{"--effect", `"log"`}},

@@ -101,7 +101,8 @@ func TestReplayNothing(t *testing.T) {
 	}{
 		{[]string{"batches/p"}, pending},
 		{[]string{"batches/p", "--rerun", "--yes"}, pending},
-		{[]string{"batches/u"}, "batches/u is not registered, so it has no effects; opledger register batches/u registers it"},
+		{[]string{"batches/u"},
+			"batches/u is not registered, so it has no effects; opledger register batches/u registers it"},
 		{[]string{"batches/a", "--effect", "log"}, "the effect log of batches/a is done; --rerun runs it once more"},
 		{[]string{"batches/a", "--dead"}, "batches/a has no dead effect"},
 		{[]string{"--dead"}, "no selected effect is dead"},
@@ -227,8 +228,8 @@ func TestReplayRerun(t *testing.T) {
 		t.Errorf("it reran without a yes: %+v", effects)
 	}
 	for range 2 {
-		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--rerun=fix-1", "--yes", "--by", "ops", "--store",
-			f.store()).want(t, exitDone)
+		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--rerun=fix-1", "--yes", "--by", "ops",
+			"--store", f.store()).want(t, exitDone)
 		if !strings.Contains(s.out, "batches/a  log@fix-1  done\n") || !strings.Contains(s.out, "each is the run @fix-1") {
 			t.Errorf("%q", s.out)
 		}

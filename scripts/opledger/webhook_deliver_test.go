@@ -28,7 +28,8 @@ func TestDeliver(t *testing.T) {
 			"\nbatches/r is SUCCEEDED now, and the effects of that are planned\n"},
 		{[]string{"batch.succeeded", "batches/r", "--id", "m1"}, exitDone, "a delivery with this id was accepted before"},
 		{[]string{"batch.succeeded", "batches/r", "--id", "m1", "--json"}, exitDone, `"outcome": "duplicate"`},
-		{[]string{"batch.succeeded", "batches/r", "--at", "1m"}, exitDone, "the ledger knows that batches/r is SUCCEEDED, as of"},
+		{[]string{"batch.succeeded", "batches/r", "--at", "1m"}, exitDone,
+			"the ledger knows that batches/r is SUCCEEDED, as of"},
 		{[]string{"batch.failed", "batches/r"}, exitDone, "batches/r had ended in another state, which stays"},
 		{[]string{"interaction.completed", "v1_a"}, exitDone,
 			"interactions/v1_a is recorded as SUCCEEDED and is not registered: no effect runs before " +
@@ -38,7 +39,8 @@ func TestDeliver(t *testing.T) {
 		{[]string{"batch.failed", "batches/late", "--at", "10m"}, exitFailed, "it is too old or too new"},
 		{[]string{"batch.failed", "batches/late", "--at", "2020-01-01T00:00:00Z"}, exitFailed, "it is too old or too new"},
 		{[]string{"batch.failed", "x", "--to", s.url + "/hook"}, exitFailed, "no webhook is at " + s.url + "/hook; "},
-		{[]string{"batch.failed", "x", "--to", s.url}, exitFailed, "no webhook is at " + s.url + "; serve has it at /webhook"},
+		{[]string{"batch.failed", "x", "--to", s.url}, exitFailed,
+			"no webhook is at " + s.url + "; serve has it at /webhook"},
 		{[]string{"batch.failed", "x", "--to", "http://127.0.0.1:1"}, exitFailed, "nothing answers at http://127.0.0.1:1: "},
 	} {
 		args := append([]string{"webhook", "deliver", "--to", s.url + "/webhook"}, c.args...)
