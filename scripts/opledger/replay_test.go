@@ -222,7 +222,8 @@ func TestReplayRerun(t *testing.T) {
 	f.dead("batches/a")
 	cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
 	rerun := []string{"replay", "batches/a", "--rerun", "--store", f.store()}
-	answer(t, nil, "n\n", rerun...).want(t, exitFailed, "Run 1 effect of 1 operation again? [y/N] ", "nothing was published")
+	answer(t, nil, "n\n", rerun...).
+		want(t, exitFailed, "Run 1 effect of 1 operation again? [y/N] ", "nothing was published")
 	cli(t, nil, append(rerun, "--json")...).want(t, exitUsage, "with --json no question is asked")
 	if effects := f.effects("batches/a"); len(effects) != 1 {
 		t.Errorf("it reran without a yes: %+v", effects)
