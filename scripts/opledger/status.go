@@ -40,7 +40,7 @@ func newStatus(outside environment) *cobra.Command {
 			"pause is that of the functions, or of opledger serve; effects count as paused, too, where\n" +
 			"$OPLEDGER_EFFECTS_PAUSED is true. A pause needs an operator once it has held an effect for an hour, or\n" +
 			"for three intervals if those are longer. It counts to 10,000, and reads the first 100 documents of what\n" +
-			"it does not count. From Firestore it reads the first 4, as the console does: at most 60 reads, and one\n" +
+			"it does not count. From Firestore it reads the first 4, as the console does: about 60 reads, and one\n" +
 			"more for each further 1,000 that it counts.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",

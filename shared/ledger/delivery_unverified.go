@@ -37,7 +37,7 @@ func (l *Ledger) ReadUnverified(
 	if err != nil {
 		return Unverified{}, fmt.Errorf("reading the operation of an unverified delivery about %s: %w", name.Key, err)
 	}
-	rec, err := readRecord(snapshot.Documents[0])
+	rec, err := l.readRecord(snapshot.Documents[0])
 	if err != nil {
 		return Unverified{}, err
 	}

@@ -45,7 +45,8 @@ type Effect struct {
 	// Failing describes the attempts that failed; nil where none did.
 	Failing   *Failing `json:"failing,omitempty" firestore:"failing,omitempty"`
 	LastError string   `json:"lastError,omitempty" firestore:"lastError,omitempty"`
-	// FailingSince is that of Failing while the effect is open: those that fail are found by it.
+	// FailingSince is that of Failing while the effect is open: those that fail are found by it. It is
+	// derived.
 	FailingSince time.Time `json:"failingSince,omitzero" firestore:"failingSince,omitempty"`
 	// Lost says that Gemini does not have the result; nil where it has not said so.
 	Lost *Loss `json:"lost,omitempty" firestore:"lost,omitempty"`
@@ -93,6 +94,16 @@ func (e Effect) Status() operation.EffectStatus {
 	default:
 		return operation.EffectOpen
 	}
+}
+
+// derived returns e with the field that is stored for an index and follows from others. A reader calls
+// it, too [L5].
+func (e Effect) derived() Effect {
+	e.FailingSince = time.Time{}
+	if e.Failing != nil && e.Status() == operation.EffectOpen {
+		e.FailingSince = e.Failing.Since
+	}
+	return e
 }
 
 // A Recovery is an operator's statement that an effect was DONE before the store was restored from

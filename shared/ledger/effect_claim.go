@@ -91,7 +91,7 @@ func (l *Ledger) claim(
 	if effect.State == EffectClaimed && effect.Owner == owner { // our own commit, whose answer was lost
 		return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
 	}
-	rec, err := readRecord(docs[1])
+	rec, err := l.readRecord(docs[1])
 	if err != nil {
 		return Grant{}, err
 	}

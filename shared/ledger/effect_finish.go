@@ -89,7 +89,7 @@ func (l *Ledger) die(ctx context.Context, doc Document, effect Effect, now time.
 func (l *Ledger) commitEnd(
 	ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, extra []Write,
 ) error {
-	rec, err := readRecord(recordDoc)
+	rec, err := l.readRecord(recordDoc)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -48,12 +47,11 @@ func (l *Ledger) Effects(ctx context.Context, names ...EffectName) ([]Effect, []
 func (l *Ledger) FailingEffects(
 	ctx context.Context, before time.Time, after Cursor, limit int,
 ) (Page[Effect], error) {
-	page, err := find(ctx, l.store, queryFailing(before, after, limit), readEffect)
+	page, err := search(ctx, l.store, queryFailing(before, after, limit), limit, readEffect, func(e Effect) bool {
+		return !e.FailingSince.IsZero()
+	})
 	if err != nil {
 		return page, fmt.Errorf("listing failing effects: %w", err)
 	}
-	page.Items = slices.DeleteFunc(page.Items, func(e Effect) bool { // that an older revision has changed since
-		return e.Failing == nil || e.Status() != operation.EffectOpen
-	})
 	return page, nil
 }

@@ -92,7 +92,7 @@ func (r *replaying) try(ctx context.Context) error {
 		return err
 	}
 	if !doc.Exists() {
-		rec, err := readRecord(recordDoc)
+		rec, err := r.ledger.readRecord(recordDoc)
 		switch {
 		case err != nil:
 			return err

@@ -84,7 +84,7 @@ func (b *binding) adoptSeen(
 		return fmt.Errorf("reading the events of correlation id %q: %w", r.CorrelationID, err)
 	}
 	doc := snapshot.Documents[0]
-	rec, err := readRecord(doc)
+	rec, err := l.readRecord(doc)
 	if err != nil || !doc.Exists() || rec.Registered {
 		return err
 	}

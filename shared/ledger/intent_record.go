@@ -130,7 +130,7 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 	if err != nil {
 		return Intent{}, nil, err
 	}
-	rec, err := readRecord(snapshot.Documents[0])
+	rec, err := l.readRecord(snapshot.Documents[0])
 	if err != nil {
 		return Intent{}, nil, err
 	}

@@ -97,6 +97,7 @@ func (c *chunk) failed(item Item, o ItemOutcome) Item {
 	if item.FailingSince.IsZero() {
 		item.FailingSince = operation.Instant(c.now)
 	}
+	notAfter(operation.Instant(c.now), &item.FailingSince)
 	if o.Counts {
 		item.Failures++
 	}

@@ -83,7 +83,7 @@ func (l *Ledger) RecordItems(
 		if next = effect.progress(); next.Chunks == at.Chunks+1 { // by this call before, whose answer was lost
 			return nil
 		}
-		rec, err := readRecord(docs[1])
+		rec, err := l.readRecord(docs[1])
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgres
 		if !effect.heldBy(lease) {
 			return ErrLeaseLost
 		}
-		rec, err := readRecord(docs[1])
+		rec, err := l.readRecord(docs[1])
 		if err != nil {
 			return err
 		}

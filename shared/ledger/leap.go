@@ -79,7 +79,7 @@ func notAfter(now time.Time, times ...*time.Time) {
 }
 
 func (l *Ledger) operationBack(doc Document, now time.Time) (Write, bool, error) {
-	rec, err := readRecord(doc)
+	rec, err := l.readRecord(doc)
 	if err != nil {
 		return Write{}, false, err
 	}

@@ -107,13 +107,22 @@ func (l *Ledger) commit(ctx context.Context, writes ...Write) error {
 }
 
 // readRecord decodes an operation's record; one that does not exist is the zero Record.
-func readRecord(d Document) (operation.Record, error) {
-	return decode(d, func(rec operation.Record) Path { return OperationPath(rec.Key) })
+func (l *Ledger) readRecord(d Document) (operation.Record, error) {
+	rec, err := decode(d, func(rec operation.Record) Path { return OperationPath(rec.Key) })
+	if err != nil || !d.Exists() {
+		return rec, err
+	}
+	return l.derived(rec), nil
+}
+
+func (l *Ledger) derived(rec operation.Record) operation.Record {
+	return rec.Derived(l.settings.stuckAfter(rec.Collection))
 }
 
 // readEffect decodes an effect; one that does not exist is the zero Effect.
 func readEffect(d Document) (Effect, error) {
-	return decode(d, func(effect Effect) Path { return EffectPath(effect.Operation, effect.Name) })
+	effect, err := decode(d, func(effect Effect) Path { return EffectPath(effect.Operation, effect.Name) })
+	return effect.derived(), err
 }
 
 // writeRecord returns the record with its version counted and its lifetime decided [L3], and the
@@ -121,8 +130,7 @@ func readEffect(d Document) (Effect, error) {
 func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (operation.Record, Write) {
 	rec.Schema = max(rec.Schema, operation.SchemaVersion)
 	rec.Version++
-	rec = rec.Lifetime(now, l.settings.Retention)
-	rec.LateAt = l.lateAt(rec)
+	rec = l.derived(rec.Lifetime(now, l.settings.Retention))
 	return rec, Write{Path: d.Path, Token: d.Token, Data: rec}
 }
 
@@ -133,9 +141,6 @@ func (l *Ledger) writeEffect(d Document, effect Effect) Write {
 		effect.Schema = max(effect.Schema, progressSchema)
 	}
 	effect.Version++
-	effect.FailingSince, effect.Lost = time.Time{}, effect.loss()
-	if effect.Failing != nil && effect.Status() == operation.EffectOpen {
-		effect.FailingSince = effect.Failing.Since
-	}
-	return Write{Path: d.Path, Token: d.Token, Data: effect}
+	effect.Lost = effect.loss()
+	return Write{Path: d.Path, Token: d.Token, Data: effect.derived()}
 }

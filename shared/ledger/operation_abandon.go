@@ -45,7 +45,7 @@ func (l *Ledger) Abandon(ctx context.Context, key operation.Key, a Abandonment) 
 			return err
 		}
 		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		rec, err := readRecord(doc)
+		rec, err := l.readRecord(doc)
 		switch {
 		case err != nil:
 			return err

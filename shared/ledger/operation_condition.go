@@ -58,19 +58,6 @@ func (l *Ledger) AlertsStuck(d DueOperation, passStart time.Time) bool {
 	return alert
 }
 
-// lateAt returns when a record is late: pending for too long, or missing and alerted. It is the zero
-// Time where the operation is not waited for.
-func (l *Ledger) lateAt(rec operation.Record) time.Time {
-	if rec.DueAt.IsZero() {
-		return time.Time{}
-	}
-	at := operation.Instant(rec.Submitted().Add(l.settings.stuckAfter(rec.Collection)))
-	if !rec.MissingAlertedAt.IsZero() && rec.MissingAlertedAt.Before(at) {
-		return rec.MissingAlertedAt
-	}
-	return at
-}
-
 // nextStuck returns when a pass is to alert next that the operation is stuck.
 func (l *Ledger) nextStuck(rec operation.Record) time.Time {
 	if rec.AlertedAt.IsZero() {
@@ -131,7 +118,7 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, condition Conditio
 		return err
 	}
 	doc, now := snapshot.Documents[0], snapshot.ReadTime
-	before, err := readRecord(doc)
+	before, err := l.readRecord(doc)
 	if err != nil {
 		return err
 	}

@@ -58,15 +58,15 @@ func (l *Ledger) Discover(ctx context.Context, found []Found) ([]Finding, error)
 			return nil, fmt.Errorf("finding operations that Gemini listed (%d): %w", len(some), err)
 		}
 		for i, f := range some {
-			findings = append(findings, finding(f, snapshot.Documents[2*i], snapshot.Documents[2*i+1]))
+			findings = append(findings, l.finding(f, snapshot.Documents[2*i], snapshot.Documents[2*i+1]))
 		}
 	}
 	return findings, nil
 }
 
-func finding(found Found, recordDoc, intentDoc Document) Finding {
+func (l *Ledger) finding(found Found, recordDoc, intentDoc Document) Finding {
 	f := Finding{Found: found, Standing: StandingNone}
-	rec, err := readRecord(recordDoc)
+	rec, err := l.readRecord(recordDoc)
 	intent, intentErr := readIntent(intentDoc)
 	if f.Err = errors.Join(err, intentErr); f.Err != nil {
 		return f

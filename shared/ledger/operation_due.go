@@ -45,7 +45,7 @@ func (l *Ledger) DueOperations(
 	ctx context.Context, now time.Time, after Cursor, limit int,
 ) (Page[DueOperation], error) {
 	return due(ctx, l.store, queryDue(OperationsCollection, now, after, limit), func(doc Document) (DueOperation, error) {
-		rec, err := readRecord(doc)
+		rec, err := l.readRecord(doc)
 		return DueOperation{Record: rec, doc: doc}, err
 	})
 }
@@ -226,7 +226,7 @@ func (m *move) again(ctx context.Context) error {
 		return err
 	}
 	doc := snapshot.Documents[0]
-	rec, err := readRecord(doc)
+	rec, err := m.ledger.readRecord(doc)
 	made := m.result.Operation.Record
 	switch {
 	case err != nil:

@@ -53,7 +53,7 @@ func (l *Ledger) dueNow(ctx context.Context, key operation.Key) (operation.Recor
 		return operation.Record{}, nil, fmt.Errorf("reading %s: %w", key, err)
 	}
 	doc, now := snapshot.Documents[0], operation.Instant(snapshot.ReadTime)
-	rec, err := readRecord(doc)
+	rec, err := l.readRecord(doc)
 	if err != nil || !rec.DueAt.After(now) { // the zero time, too: nothing is waited for
 		return rec, nil, err
 	}

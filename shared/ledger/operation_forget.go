@@ -61,7 +61,7 @@ func (f *forgetting) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rec, err := readRecord(record)
+	rec, err := f.ledger.readRecord(record)
 	if err != nil { // before anything is deleted: it may be another program's
 		return err
 	}

@@ -178,7 +178,7 @@ func (c *ingestion) read(ctx context.Context, e operation.Event, again bool) (re
 		record: snapshot.Documents[0], delivery: snapshot.Documents[1], effects: snapshot.Documents[2:],
 		now: snapshot.ReadTime,
 	}
-	if at.rec, err = readRecord(at.record); err != nil {
+	if at.rec, err = l.readRecord(at.record); err != nil {
 		return reading{}, err
 	}
 	if !at.rec.Registered && e.CorrelationID != "" {

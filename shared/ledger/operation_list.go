@@ -63,8 +63,8 @@ func (f Filter) needy() bool { return f.Conflict || !f.Late.IsZero() || !f.Unreg
 func (f Filter) sinceIndexed() bool { return !f.Pending && f.Late.IsZero() && f.Unregistered.IsZero() }
 
 // Counted reports whether an index finds all that the filter chooses, so that CountOperations counts
-// it. The counts of conflicts and of late and unregistered operations have also those that an older
-// revision has changed since.
+// it. The counts of conflicts and of late operations may have also what an older revision has changed
+// since: they are at most so many [L5].
 func (f Filter) Counted() bool {
 	_, exact := f.exactKind()
 	return (f.JobKind == "" || exact) && !(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
@@ -98,9 +98,6 @@ func (f Filter) matches(rec operation.Record) bool {
 func (f Filter) onlyDead() bool {
 	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == ""
 }
-
-// maxSearched is how many operations one call of List reads at most to find what no index finds.
-const maxSearched = 5000
 
 // List returns operations, newest first. With Dead, and without States, Collection and JobKind, it
 // then returns the dead effects whose operation has no record, or that are about no operation. Each
@@ -140,67 +137,17 @@ func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], er
 }
 
 // listOperations is List for the operations alone.
-func (l *Ledger) listOperations(ctx context.Context, f Filter) (page Page[operation.Record], err error) {
+func (l *Ledger) listOperations(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	chunk := f.Limit
 	if !f.Counted() {
-		chunk = max(f.Limit, 200)
+		chunk = max(f.Limit, minChunk)
 	}
-	for searched := 0; ; searched += chunk {
-		found, err := l.queryStates(ctx, f, chunk)
-		if err != nil {
-			return page, err
-		}
-		for _, doc := range found {
-			page.Next = Cursor{At: doc.At, Path: doc.Path}
-			switch rec, err := readRecord(doc); {
-			case err != nil:
-				page.Broken = append(page.Broken, broken(doc, err))
-			case f.matches(rec):
-				page.Items = append(page.Items, rec)
-			}
-			if len(page.Items)+len(page.Broken) == f.Limit {
-				return page, nil
-			}
-		}
-		if len(found) < chunk {
-			page.Next = Cursor{}
-			return page, nil
-		}
-		if f.After = page.Next; searched+chunk >= maxSearched {
-			return page, nil
-		}
-	}
-}
-
-// queryStates returns the first operations, at most limit, that the queries of a filter's states
-// find together, in their common order.
-func (l *Ledger) queryStates(ctx context.Context, f Filter, limit int) ([]Document, error) {
-	f.Limit = limit
-	var all []Document
-	queries := queryList(f)
-	for _, q := range queries {
-		found, err := l.store.Query(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	slices.SortStableFunc(all, func(a, b Document) int {
-		order := a.At.Compare(b.At)
-		if order == 0 {
-			order = strings.Compare(string(a.Path), string(b.Path))
-		}
-		if queries[0].Descending {
-			return -order
-		}
-		return order
-	})
-	return all[:min(limit, len(all))], nil
+	return search(ctx, l.store, queryList(f), chunk, l.readRecord, f.matches)
 }
 
 // Ends returns operations that have ended, the newest end first. Errors: the store's.
 func (l *Ledger) Ends(ctx context.Context, after Cursor, limit int) (Page[operation.Record], error) {
-	page, err := find(ctx, l.store, queryEnds(after, limit), readRecord)
+	page, err := find(ctx, l.store, queryEnds(after, limit), l.readRecord)
 	if err != nil {
 		return page, fmt.Errorf("listing the newest ends: %w", err)
 	}

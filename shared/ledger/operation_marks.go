@@ -134,7 +134,7 @@ func (l *Ledger) restore(ctx context.Context, mark Mark, looked LookedUp) error 
 			return err
 		}
 		doc, now := snapshot.Documents[0], operation.Instant(snapshot.ReadTime)
-		rec, err := readRecord(doc)
+		rec, err := l.readRecord(doc)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}

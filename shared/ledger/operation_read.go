@@ -19,7 +19,7 @@ func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Recor
 	if !snapshot.Documents[0].Exists() {
 		return operation.Record{}, fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
-	return readRecord(snapshot.Documents[0])
+	return l.readRecord(snapshot.Documents[0])
 }
 
 // Find returns the keys that a name may mean. A name with a collection means one, which may be absent

@@ -83,7 +83,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 		return Registered{}, nil, err
 	}
 	doc, now := snapshot.Documents[0], snapshot.ReadTime
-	before, err := readRecord(doc)
+	before, err := l.readRecord(doc)
 	if err != nil {
 		return Registered{}, nil, err
 	}

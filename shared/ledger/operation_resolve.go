@@ -34,7 +34,7 @@ func (l *Ledger) ResolveConflict(
 			return err
 		}
 		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		rec, err := readRecord(doc)
+		rec, err := l.readRecord(doc)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (l *Ledger) ResolveUnregistered(
 			return err
 		}
 		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		rec, err := readRecord(doc)
+		rec, err := l.readRecord(doc)
 		switch {
 		case err != nil:
 			return err

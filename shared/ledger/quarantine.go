@@ -34,7 +34,7 @@ type Quarantined struct {
 	Outcome   Outcome   `json:"outcome,omitempty" firestore:"outcome,omitempty"`
 	ExpireAt  time.Time `json:"expireAt" firestore:"expireAt"`
 	// UnresolvedAt is ReceivedAt while an operator is needed: the body was not ingested later, is not
-	// kept for its type alone, and Resolved does not say that an operator has resolved it.
+	// kept for its type alone, and Resolved does not say that an operator has resolved it. It is derived.
 	UnresolvedAt time.Time              `json:"unresolvedAt,omitzero" firestore:"unresolvedAt,omitempty"`
 	Resolved     *operation.Abandonment `json:"resolved,omitempty" firestore:"resolved,omitempty"`
 }
@@ -48,13 +48,23 @@ func (q Quarantined) Ingested() bool {
 	return q.Outcome == Applied || q.Outcome == Dropped || q.Outcome == Duplicate
 }
 
-// unresolved returns q with its UnresolvedAt.
-func (q Quarantined) unresolved() Quarantined {
+// derived returns q with the field that is stored for an index and follows from others. A reader calls
+// it, too [L5].
+func (q Quarantined) derived() Quarantined {
 	q.UnresolvedAt = time.Time{}
 	if q.Reason != ReasonUnknownType && !q.Ingested() && q.Resolved == nil {
 		q.UnresolvedAt = q.ReceivedAt
 	}
 	return q
+}
+
+// readQuarantined decodes a quarantined delivery.
+func readQuarantined(d Document) (Quarantined, error) {
+	var q Quarantined
+	if err := d.Decode(&q); err != nil {
+		return q, Broken{Path: d.Path, Err: err}
+	}
+	return q.derived(), nil
 }
 
 // A QuarantinedPart is a further part of a quarantined body.
@@ -125,7 +135,7 @@ func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
 		Schema: operation.SchemaVersion, ID: printable(s.ID), Reason: s.Reason,
 		Detail: shorten(s.Detail), Type: shorten(s.Type), Headers: kept(s.Headers), Body: parts[0], Parts: len(parts),
 		ReceivedAt: now, ExpireAt: expire,
-	}.unresolved()}}
+	}.derived()}}
 	for i, part := range parts[1:] {
 		writes = append(writes, Write{
 			Path: quarantinePath(s.ID).Child(PartsCollection, strconv.Itoa(i+2)),
@@ -146,8 +156,8 @@ func (l *Ledger) ReadQuarantined(ctx context.Context, id string) (Quarantined, [
 	if !snapshot.Documents[0].Exists() {
 		return q, nil, fmt.Errorf("quarantined delivery %s: %w", id, ErrNotFound)
 	}
-	if err := snapshot.Documents[0].Decode(&q); err != nil {
-		return q, nil, fmt.Errorf("reading quarantined delivery %s: %w", id, err)
+	if q, err = readQuarantined(snapshot.Documents[0]); err != nil {
+		return q, nil, err
 	}
 	compressed := q.Body
 	for n := 2; n <= q.Parts; n++ {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 )
 
@@ -16,9 +15,9 @@ func (l *Ledger) ForgetQuarantined(ctx context.Context, id string) error {
 			return err
 		}
 		doc := snapshot.Documents[0]
-		var q Quarantined
-		if err := doc.Decode(&q); err != nil {
-			return fmt.Errorf("reading %s: %w", doc.Path, err)
+		q, err := readQuarantined(doc)
+		if err != nil {
+			return err
 		}
 		paths := []Path{doc.Path}
 		for n := 2; n <= q.Parts; n++ {

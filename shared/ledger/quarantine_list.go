@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -20,18 +19,14 @@ type QuarantineFilter struct {
 
 // ListQuarantined returns the quarantined deliveries, newest first, without their bodies.
 func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[Quarantined], error) {
-	page, err := find(ctx, l.store, queryQuarantined(f), func(doc Document) (Quarantined, error) {
-		var q Quarantined
-		err := doc.Decode(&q)
+	page, err := search(ctx, l.store, []Query{queryQuarantined(f)}, f.Limit, func(doc Document) (Quarantined, error) {
+		q, err := readQuarantined(doc)
 		q.Body = nil
 		return q, err
-	})
+	}, func(q Quarantined) bool { return !f.Unresolved || !q.UnresolvedAt.IsZero() })
 	if err != nil {
 		return page, fmt.Errorf("listing the quarantine: %w", err)
 	}
-	page.Items = slices.DeleteFunc(page.Items, func(q Quarantined) bool { // that an older revision has ingested since
-		return f.Unresolved && q.unresolved().UnresolvedAt.IsZero()
-	})
 	return page, nil
 }
 
@@ -78,13 +73,13 @@ func (l *Ledger) withQuarantined(
 		if !doc.Exists() {
 			return ErrNotFound
 		}
-		var q Quarantined
-		if err := doc.Decode(&q); err != nil {
-			return fmt.Errorf("reading %s: %w", doc.Path, err)
+		q, err := readQuarantined(doc)
+		if err != nil {
+			return err
 		}
 		if err := change(&q, snapshot.ReadTime); err != nil {
 			return err
 		}
-		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q.unresolved()})
+		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q.derived()})
 	})
 }

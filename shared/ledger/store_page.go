@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // A Page is a part of a query's result, in the query's order.
@@ -80,4 +82,72 @@ func find[T any](ctx context.Context, store Store, q Query, read func(Document) 
 		page.Next = Cursor{At: last.At, Path: last.Path}
 	}
 	return page, nil
+}
+
+// maxSearched is how many documents one search reads at most.
+const maxSearched = 5000
+
+// search returns a page of what matches among the documents that queries of one order find together. It
+// reads chunk of them, and goes on in larger chunks until the page is full, the queries end, or it has
+// read maxSearched: then the page may be short, or empty, and has a Next.
+func search[T any](
+	ctx context.Context, store Store, queries []Query, chunk int, read func(Document) (T, error), matches func(T) bool,
+) (page Page[T], err error) {
+	limit := queries[0].Limit
+	for searched := 0; ; chunk = max(chunk, minChunk) {
+		found, err := together(ctx, store, queries, chunk)
+		if err != nil {
+			return page, err
+		}
+		for _, doc := range found {
+			page.Next = Cursor{At: doc.At, Path: doc.Path}
+			switch item, err := read(doc); {
+			case err != nil:
+				page.Broken = append(page.Broken, broken(doc, err))
+			case matches(item):
+				page.Items = append(page.Items, item)
+			}
+			if len(page.Items)+len(page.Broken) == limit {
+				return page, nil
+			}
+		}
+		if len(found) < chunk {
+			page.Next = Cursor{}
+			return page, nil
+		}
+		if searched += chunk; searched >= maxSearched {
+			return page, nil
+		}
+		for i := range queries {
+			queries[i].After = page.Next
+		}
+	}
+}
+
+// minChunk is how many documents a search reads at once where the first ones did not fill its page.
+const minChunk = 200
+
+// together returns the first documents, at most limit, that queries find together, in their common
+// order.
+func together(ctx context.Context, store Store, queries []Query, limit int) ([]Document, error) {
+	var all []Document
+	for _, q := range queries {
+		q.Limit = limit
+		found, err := store.Query(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortStableFunc(all, func(a, b Document) int {
+		order := a.At.Compare(b.At)
+		if order == 0 {
+			order = strings.Compare(string(a.Path), string(b.Path))
+		}
+		if queries[0].Descending {
+			return -order
+		}
+		return order
+	})
+	return all[:min(limit, len(all))], nil
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -52,8 +53,8 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 
 // queryList: operations newest first, or those with a dead effect, or pending ones in due order; or
 // those with another end than the one that stands, late ones, or unregistered ones. Each of the first
-// three perhaps of one collection, and
-// one query for each state that the filter names; or of one job kind.
+// three perhaps of one collection, and one query for each state that the filter names, and the late ones
+// for each that is not an end; or of one job kind.
 func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,
@@ -65,9 +66,10 @@ func queryList(f Filter) []Query {
 		return []Query{q}
 	case !f.Late.IsZero():
 		q.OrderBy, q.Descending, q.NotBefore, q.NotAfter = FieldLateAt, false, time.Time{}, f.Late
-		return []Query{q}
+		return inStates(unfinished(), q) // an older revision that settles one keeps its lateAt
 	case !f.Unregistered.IsZero():
 		q.OrderBy, q.NotBefore, q.NotAfter = FieldUnresolvedAt, time.Time{}, f.Unregistered
+		q.Where = []Equal{{Field: "registered", Value: false}} // an older revision keeps unresolvedAt
 		return []Query{q}
 	}
 	if f.Pending {
@@ -85,12 +87,13 @@ func queryList(f Filter) []Query {
 	if len(f.States) == 0 {
 		return []Query{q}
 	}
-	queries := make([]Query, len(f.States))
-	for i, state := range f.States {
-		queries[i] = q
-		queries[i].Where = append([]Equal{{Field: "state", Value: string(state)}}, q.Where...)
-	}
-	return queries
+	return inStates(f.States, q)
+}
+
+// unfinished returns the states of operations that have not ended. The ledger stores no other state
+// than those that it knows [M1].
+func unfinished() []operation.State {
+	return slices.DeleteFunc(operation.States(), operation.State.Terminal)
 }
 
 // queryEnds: operations that have ended, the newest end first.
@@ -108,11 +111,22 @@ func queryRunning(after Cursor, limit int) Query {
 	}
 }
 
-// queryFailing: open effects that have been failing since before or longer, the longest first.
-func queryFailing(before time.Time, after Cursor, limit int) Query {
-	return Query{
+// queryFailing: open effects that have been failing since before or longer, the longest first. An older
+// revision that ends one keeps its failingSince, and changes its state.
+func queryFailing(before time.Time, after Cursor, limit int) []Query {
+	return inStates([]EffectState{EffectPending, EffectClaimed}, Query{
 		Collection: EffectsCollection, OrderBy: FieldFailingSince, NotAfter: before, After: after, Limit: limit,
+	})
+}
+
+// inStates returns the query for each of states: one index cannot compare with several.
+func inStates[S ~string](states []S, q Query) []Query {
+	queries := make([]Query, len(states))
+	for i, state := range states {
+		queries[i] = q
+		queries[i].Where = append([]Equal{{Field: "state", Value: string(state)}}, q.Where...)
 	}
+	return queries
 }
 
 // queryWithoutRecord: dead effects that no record names, newest first, as a filter's Since chooses.
@@ -163,8 +177,8 @@ func QueryShapes() []Query {
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 		queryQuarantined(QuarantineFilter{Unresolved: true, Limit: 1}),
-		queryFailing(now, Cursor{}, 1),
 	}
+	shapes = append(shapes, queryFailing(now, Cursor{}, 1)...)
 	for _, f := range []Filter{
 		{Conflict: true, Limit: 1}, {Late: now, Limit: 1}, {Unregistered: now, Limit: 1}, {JobKind: "nightly", Limit: 1},
 	} {

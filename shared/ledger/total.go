@@ -59,9 +59,10 @@ func (l *Ledger) CountRunningEffects(ctx context.Context) (Total, error) {
 	return l.count(ctx, "running effects", queryRunning(Cursor{}, 1))
 }
 
-// CountFailingEffects counts what FailingEffects finds, in all its pages. Errors: the store's.
+// CountFailingEffects counts what FailingEffects finds, in all its pages, and at most what an older
+// revision has reopened since [L5]. Errors: the store's.
 func (l *Ledger) CountFailingEffects(ctx context.Context, before time.Time) (Total, error) {
-	return l.count(ctx, "failing effects", queryFailing(before, Cursor{}, 1))
+	return l.count(ctx, "failing effects", queryFailing(before, Cursor{}, 1)...)
 }
 
 // CountWaitingIntents counts what WaitingIntents finds. Errors: the store's.
@@ -69,7 +70,8 @@ func (l *Ledger) CountWaitingIntents(ctx context.Context) (Total, error) {
 	return l.count(ctx, "intents", queryOpen(IntentsCollection, Cursor{}, 1))
 }
 
-// CountQuarantined counts what ListQuarantined finds, in all its pages. Errors: the store's.
+// CountQuarantined counts what ListQuarantined finds, in all its pages. What is Unresolved is at most so
+// much: an older revision may have ingested some of it since [L5]. Errors: the store's.
 func (l *Ledger) CountQuarantined(ctx context.Context, f QuarantineFilter) (Total, error) {
 	return l.count(ctx, "the quarantine", queryQuarantined(f))
 }

@@ -111,7 +111,7 @@ type Record struct {
 	// counts.
 	Abandoned *Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// LateAt is when the operation is pending for too long, or when it was alerted as missing, whichever
-	// is earlier [R4]; absent while it is not waited for. Only an operation with a DueAt counts.
+	// is earlier [R4]; absent while it is not waited for. It and UnresolvedAt are Derived.
 	LateAt time.Time `json:"lateAt,omitzero" firestore:"lateAt,omitempty"`
 	// UnresolvedAt is CreatedAt while the operation is not registered, unless UnregisteredResolved says
 	// that an operator has resolved that [W5].
@@ -144,7 +144,7 @@ func (r Record) Settled() bool { return r.State.Terminal() }
 
 // Late reports whether the operation is waited for and late at now.
 func (r Record) Late(now time.Time) bool {
-	return !r.DueAt.IsZero() && !r.LateAt.IsZero() && !r.LateAt.After(now)
+	return !r.LateAt.IsZero() && !r.LateAt.After(now)
 }
 
 // Unregistered reports whether the operation is not registered, and no operator has resolved that.
@@ -182,9 +182,26 @@ func (r Record) WithProgress(name string, progress Progress, now time.Time) Reco
 	return r
 }
 
-// Lifetime returns r with the DueAt, ExpireAt and UnresolvedAt that follow from its other fields.
-// Nothing else decides how long a record is kept [L3]. now is the store's time, retention how long a closed
-// record is kept.
+// Derived returns r with the fields that are stored for an index and follow from others [L5]. A reader
+// calls it, too: an older revision changes the others, and keeps these as they were. stuckAfter is for
+// how long after its submission the operation may be pending.
+func (r Record) Derived(stuckAfter time.Duration) Record {
+	r.LateAt, r.UnresolvedAt = time.Time{}, time.Time{}
+	if !r.DueAt.IsZero() {
+		r.LateAt = Instant(r.Submitted().Add(stuckAfter))
+		if !r.MissingAlertedAt.IsZero() && r.MissingAlertedAt.Before(r.LateAt) {
+			r.LateAt = r.MissingAlertedAt
+		}
+	}
+	if r.Unregistered() {
+		r.UnresolvedAt = r.CreatedAt
+	}
+	return r
+}
+
+// Lifetime returns r with the DueAt and ExpireAt that follow from its other fields. Nothing else
+// decides how long a record is kept [L3]. now is the store's time, retention how long a closed record is
+// kept.
 //
 // A registered record that is pending has a DueAt, unless it was abandoned, and no ExpireAt. A
 // settled one with an open or dead effect has neither. A closed one expires retention after it was
@@ -192,10 +209,6 @@ func (r Record) WithProgress(name string, progress Progress, now time.Time) Reco
 func (r Record) Lifetime(now time.Time, retention time.Duration) Record {
 	if r.Settled() || !r.Registered || r.Abandoned != nil {
 		r.DueAt = time.Time{}
-	}
-	r.UnresolvedAt = time.Time{}
-	if r.Unregistered() {
-		r.UnresolvedAt = r.CreatedAt
 	}
 	switch {
 	case r.Registered && !r.Closed():

@@ -51,6 +51,7 @@ type Reader interface {
 	CountRunningEffects(context.Context) (ledger.Total, error)
 	FailingEffects(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[ledger.Effect], error)
 	CountFailingEffects(context.Context, time.Time) (ledger.Total, error)
+	ListQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Page[ledger.Quarantined], error)
 	DeadEffects(context.Context, []operation.Record) ([]ledger.Effect, []ledger.Broken, error)
 	CountQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Total, error)
 	WaitingIntents(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueIntent], error)

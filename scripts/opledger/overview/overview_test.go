@@ -3,6 +3,7 @@ package overview
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,25 @@ func TestJudge(t *testing.T) {
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+// TestJudgeSaysNothingAbsurd: what could not be read makes no age of three centuries and no empty name.
+func TestJudgeSaysNothingAbsurd(t *testing.T) {
+	t.Parallel()
+	some := ledger.Total{N: 1}
+	o := Overview{
+		At: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Pending: Pending{Late: some},
+		Effects: Effects{Long: Failing{Total: some}}, Refused: Refused{Count: 20, Unannounced: 1},
+	}
+	o.judge(5 * time.Minute)
+	if len(o.Problems) != 3 {
+		t.Errorf("%+v", o.Problems)
+	}
+	for _, p := range o.Problems {
+		if strings.Contains(p.Words, "106751d") || strings.Contains(p.Command, "''") {
+			t.Errorf("%+v", p)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // What a Problem is about.
@@ -56,7 +57,7 @@ func (o *Overview) judge(interval time.Duration) {
 	o.judgePass(interval, add)
 	o.judgeRefused(add)
 	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
-		phrase.Span(o.At.Sub(o.Pending.DueSince)))
+		o.since(o.Pending.DueSince))
 	add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())
 	add(o.Conflicts.N > 0, AboutConflicts, "list --conflict", "%s that ended in two ways within the last week",
 		plural(o.Conflicts.Total, "operation"))
@@ -73,21 +74,37 @@ func (o *Overview) judge(interval time.Duration) {
 // judgeEffects adds what an operator must do about effects that wait: nothing in a planned pause that is
 // short, as in any short wait.
 func (o *Overview) judgeEffects(late func(time.Time) bool, add adder) {
-	first, since := "show "+phrase.ShellWord(string(o.Effects.First)), o.Effects.ClaimableSince
-	waits := phrase.Span(o.At.Sub(since))
+	first, since := show(o.Effects.First), o.Effects.ClaimableSince
+	waits := o.since(since)
 	add(o.Paused && late(since), AboutPause, first,
 		"effects are paused, and the first of %s has waited for %s: end the pause once you can", o.Effects.Open, waits)
 	add(!o.Paused && late(since), AboutEffects, first,
 		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)
 	long := o.Effects.Long
-	add(long.N > 0, AboutFailing, "show "+phrase.ShellWord(string(long.Operation)), "%s failing for %s: %s",
-		plural(long.Total, "effect"), phrase.Span(o.At.Sub(long.Since)), phrase.Readable(long.Error))
+	add(long.N > 0, AboutFailing, show(long.Operation), "%s failing for %s: %s", plural(long.Total, "effect"),
+		o.since(long.Since), phrase.Readable(long.Error))
+}
+
+// show is the command that shows an operation; of one that is not known the list.
+func show(key operation.Key) string {
+	if key == "" {
+		return "list"
+	}
+	return "show " + phrase.ShellWord(string(key))
+}
+
+// since says how long ago t was.
+func (o *Overview) since(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return phrase.Span(o.At.Sub(t))
 }
 
 // lateWords say how many operations are late, the oldest for how long, and how many of them Gemini does
 // not know.
 func (o *Overview) lateWords() string {
-	late, missing, age := o.Pending.Late, o.Pending.Missing, phrase.Span(o.At.Sub(o.Pending.SubmittedAt))
+	late, missing, age := o.Pending.Late, o.Pending.Missing, o.since(o.Pending.SubmittedAt)
 	if missing == late.N {
 		return plural(late, "pending operation") + " that Gemini does not know, the oldest for " + age
 	}

@@ -2,10 +2,12 @@ package overview
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 func (o *Overview) readPending(ctx context.Context, l Reader, _ int) error {
@@ -34,17 +36,32 @@ func (o *Overview) readLate(ctx context.Context, l Reader, most int) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range page.Items {
-		if o.Pending.Oldest == "" || r.SubmittedAt.Before(o.Pending.SubmittedAt) {
-			o.Pending.Oldest, o.Pending.SubmittedAt = r.Key, r.SubmittedAt
+	o.Broken, o.Pending.more = append(o.Broken, page.Broken...), page.Next.Path != ""
+	for i, r := range page.Items {
+		if submitted := r.Submitted(); i == 0 || submitted.Before(o.Pending.SubmittedAt) {
+			o.Pending.Oldest, o.Pending.SubmittedAt = r.Key, submitted
 		}
 		if r.Late(o.At) && !r.MissingAlertedAt.IsZero() {
 			o.Pending.Missing++
 		}
 	}
-	o.Broken, o.Pending.more = append(o.Broken, page.Broken...), page.Next.Path != ""
-	o.Pending.Late, err = l.CountOperations(ctx, ledger.Filter{Late: o.At})
+	notYet := func(r operation.Record) bool { return !r.Late(o.At) }
+	if first := slices.IndexFunc(page.Items, notYet); first >= 0 {
+		page.Items, page.Next = page.Items[:first], ledger.Cursor{}
+	}
+	o.Pending.Late, err = count(page, func() (ledger.Total, error) {
+		return l.CountOperations(ctx, ledger.Filter{Late: o.At})
+	})
 	return err
+}
+
+// count counts the items of a list whose first page is page. Where that is all, or has none, the index is
+// not asked: it may also count what an older revision has ended since [L5].
+func count[T any](page ledger.Page[T], byIndex func() (ledger.Total, error)) (ledger.Total, error) {
+	if len(page.Items) == 0 || page.Next.Path == "" {
+		return ledger.Total{N: len(page.Items)}, nil
+	}
+	return byIndex()
 }
 
 func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
@@ -72,17 +89,18 @@ func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
 	return err
 }
 
-func (o *Overview) readFailing(ctx context.Context, l Reader, _ int) error {
+func (o *Overview) readFailing(ctx context.Context, l Reader, most int) error {
 	before := o.At.Add(-FailingFor)
-	page, err := l.FailingEffects(ctx, before, ledger.Cursor{}, 1)
+	page, err := l.FailingEffects(ctx, before, ledger.Cursor{}, most)
 	if err != nil {
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
-	for _, e := range page.Items {
-		o.Effects.Long.Since, o.Effects.Long.Operation, o.Effects.Long.Error = e.Failing.Since, e.Operation, e.LastError
+	if len(page.Items) > 0 {
+		e := page.Items[0]
+		o.Effects.Long.Since, o.Effects.Long.Operation, o.Effects.Long.Error = e.FailingSince, e.Operation, e.LastError
 	}
-	o.Effects.Long.Total, err = l.CountFailingEffects(ctx, before)
+	o.Effects.Long.Total, err = count(page, func() (ledger.Total, error) { return l.CountFailingEffects(ctx, before) })
 	return err
 }
 
@@ -104,9 +122,16 @@ func (o *Overview) readDead(ctx context.Context, l Reader, most int) error {
 }
 
 func (o *Overview) readQuarantine(ctx context.Context, l Reader, _ int) (err error) {
-	if o.Unread.Total, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{}); err == nil {
-		o.Unread.Unresolved, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{Unresolved: true})
+	if o.Unread.Total, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{}); err != nil || o.Unread.N == 0 {
+		return err
 	}
+	filter := ledger.QuarantineFilter{Unresolved: true, Limit: 1}
+	page, err := l.ListQuarantined(ctx, filter)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	o.Unread.Unresolved, err = count(page, func() (ledger.Total, error) { return l.CountQuarantined(ctx, filter) })
 	return err
 }
 
@@ -136,7 +161,7 @@ func (o *Overview) readConflicts(ctx context.Context, l Reader, _ int) error {
 	if len(page.Items) > 0 {
 		o.Conflicts.Newest, o.Conflicts.At = page.Items[0].Key, page.Items[0].ConflictAt
 	}
-	o.Conflicts.Total, err = l.CountOperations(ctx, filter)
+	o.Conflicts.Total, err = count(page, func() (ledger.Total, error) { return l.CountOperations(ctx, filter) })
 	return err
 }
 
@@ -147,9 +172,10 @@ func (o *Overview) readUnregistered(ctx context.Context, l Reader, _ int) error 
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
-	if len(page.Items) > 0 {
-		o.Unregistered.Newest, o.Unregistered.At = page.Items[0].Key, page.Items[0].CreatedAt
+	if len(page.Items) == 0 {
+		return nil
 	}
+	o.Unregistered.Newest, o.Unregistered.At = page.Items[0].Key, page.Items[0].CreatedAt
 	if o.Unregistered.Total, err = l.CountOperations(ctx, filter); err == nil {
 		filter.Unregistered = o.At.Add(-UnregisteredFor)
 		o.Unregistered.Long, err = l.CountOperations(ctx, filter)

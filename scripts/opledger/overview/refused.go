@@ -70,5 +70,5 @@ func (o *Overview) judgeRefused(add adder) {
 	r := o.Refused
 	add(r.Count > fewRefused && r.Unannounced > 0, AboutWebhook, "webhook check",
 		"the webhook refused %s in %s (%s) and accepted none, and every end was found by a look-up: has it Gemini's secret?",
-		phrase.Counted(r.Count, "request"), phrase.Span(o.At.Sub(r.Since)), phrase.Safe(r.Reason))
+		phrase.Counted(r.Count, "request"), o.since(r.Since), phrase.Safe(r.Reason))
 }

@@ -55,9 +55,11 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldConflictAt, Descending: true}}},
 		// what needs an operator, while it does: late and unregistered operations, failing effects, and
 		// bodies that could not be read [R4, W5, W6]
-		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldLateAt}}},
-		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldUnresolvedAt, Descending: true}}},
-		{ledger.EffectsCollection, []IndexField{{Name: ledger.FieldFailingSince}}},
+		{ledger.OperationsCollection, []IndexField{state, {Name: ledger.FieldLateAt}}},
+		{ledger.OperationsCollection, []IndexField{
+			{Name: "registered"}, {Name: ledger.FieldUnresolvedAt, Descending: true},
+		}},
+		{ledger.EffectsCollection, []IndexField{state, {Name: ledger.FieldFailingSince}}},
 		{ledger.QuarantineCollection, []IndexField{{Name: ledger.FieldUnresolvedAt, Descending: true}}},
 		// dead effects without a record, newest first
 		{ledger.EffectsCollection, []IndexField{{Name: "withoutRecord"}, newest}},

@@ -27,7 +27,8 @@ type Frozen struct {
 	// Superseded: a later number took its place. It is read, and no longer stored so.
 	Superseded bool
 	// Added are the fields that a later release added, with why an older revision's writes do no
-	// harm to each: "lasting: …" or "stamped: …" [L5]. They are absent from the golden file.
+	// harm to each: "lasting: …", "stamped: …" or "derived: …" [L5]. They are absent from the golden
+	// file.
 	Added map[string]string
 }
 
@@ -95,10 +96,11 @@ func (f Frozen) whole() error {
 			continue
 		}
 		why, added := f.Added[field.Name]
-		lasting := strings.HasPrefix(why, "lasting: ") || strings.HasPrefix(why, "stamped: ")
+		kind, _, _ := strings.Cut(why, ": ")
 		switch {
-		case added && !lasting:
-			errs = append(errs, fmt.Errorf("the added field %s must be lasting or stamped [L5], not %q", field.Name, why))
+		case added && !slices.Contains([]string{"lasting", "stamped", "derived"}, kind):
+			errs = append(errs, fmt.Errorf("the added field %s must be lasting, stamped or derived [L5], not %q", field.Name,
+				why))
 		case added && !v.Field(i).IsZero():
 			errs = append(errs, fmt.Errorf("the added field %s is set in what was stored before", field.Name))
 		case !added:

@@ -23,8 +23,8 @@ func FrozenDocuments() []Frozen {
 			"ConflictBy":    "lasting: the path of that end, as long as ConflictState is there",
 			"ConflictResolved": "lasting: an operator decided so about these two ends; it counts for no other two, " +
 				"whichever an older revision applies or refuses",
-			"LateAt":               "stamped: it counts only beside a dueAt, which every revision removes where nothing waits",
-			"UnresolvedAt":         "stamped: it counts only while registered is false, which every revision keeps up",
+			"LateAt":               "derived: from dueAt, submittedAt, createdAt, missingAlertedAt and the settings",
+			"UnresolvedAt":         "derived: from registered, createdAt and unregisteredResolved",
 			"UnregisteredResolved": "lasting: an operator decided so; it counts only while registered is false",
 		}},
 		{Kind: "delivery", Data: ledger.Delivery{
@@ -40,7 +40,7 @@ func FrozenDocuments() []Frozen {
 			Done: 1, Failed: 2, Total: 3, Next: 4, Keys: "0123456789abcdef0123456789abcdef", Length: 5, Returned: 8,
 			ReturnedFence: 9, Tries: 10, Chunks: 11, Recorded: 12,
 		}), Added: map[string]string{
-			"FailingSince": "stamped: it counts only beside failing and an open state, which every revision keeps up",
+			"FailingSince": "derived: from failing, state and abandoned",
 			"Lost":         "stamped: it counts only while its failures are failing.times, which every failure moves",
 		}},
 		{Kind: "item", Added: map[string]string{
@@ -66,7 +66,7 @@ func FrozenDocuments() []Frozen {
 			Headers: map[string]string{"webhook-id": "msg_1"}, Body: []byte{0x1f, 0x8b, 8}, Parts: 2, ReceivedAt: at(1),
 			RetriedAt: at(2), Outcome: ledger.Applied, ExpireAt: at(3),
 		}, Added: map[string]string{
-			"UnresolvedAt": "stamped: it counts only beside an outcome that ingested nothing, and without resolved",
+			"UnresolvedAt": "derived: from reason, outcome, resolved and receivedAt",
 			"Resolved":     "lasting: an operator decided so",
 		}},
 		{Kind: "part", Data: ledger.QuarantinedPart{Body: []byte{1, 0xff}, ExpireAt: at(1)}},

@@ -27,8 +27,9 @@ func TestAnAddedFieldIsDeclared(t *testing.T) {
 	}{
 		"lasting":     {Frozen{Data: stored, Added: added("lasting: when it was first seen")}, ""},
 		"stamped":     {Frozen{Data: stored, Added: added("stamped: with its version")}, ""},
+		"derived":     {Frozen{Data: stored, Added: added("derived: from old")}, ""},
 		"not named":   {Frozen{Data: stored}, "AddedAt is not set"},
-		"no reason":   {Frozen{Data: stored, Added: added("it is useful")}, "must be lasting or stamped"},
+		"no reason":   {Frozen{Data: stored, Added: added("it is useful")}, "must be lasting, stamped or derived"},
 		"always been": {Frozen{Data: document{"x", stored.Nested, "a"}, Added: added("lasting: x")}, "was stored before"},
 		"inside of another": {
 			Frozen{Data: document{Old: "x", Nested: []inner{{Old: "y"}}}, Added: added("lasting: x")},

@@ -59,6 +59,16 @@ var leapTests = []ledgerTest{
 		failing := w.effect(publish).Failing
 		equal(w, "failing", failing.Since, failing.Last)
 	}},
+	{"an item fails since now where it failed first by a clock that was ahead [S4]", func(w *world) {
+		w.succeed()
+		w.leap(29 * 24 * time.Hour)
+		lease, failed := w.granted(publish), named(0, "a")
+		failed[0].Err = errFailed
+		at := w.recordItems(lease, lease.Progress, failed)
+		w.leap(-29 * 24 * time.Hour)
+		w.recordItems(lease, at, known(failed...))
+		equal(w, "failing", w.item("a").FailingSince, w.item("a").LastFailedAt)
+	}},
 	{"a look-up is due as soon as the clock is back [R6]", func(w *world) {
 		w.register()
 		w.leap(8 * time.Hour)

@@ -15,15 +15,21 @@ import (
 // operation.NewestSchema makes it one of a newer revision.
 func Renumber(t testing.TB, store ledger.Store, path ledger.Path, number int) {
 	t.Helper()
+	rewrite(t, store, path, struct {
+		Schema int `json:"schema" firestore:"schema"`
+	}{number})
+}
+
+// rewrite sets the fields of a document that data has, and leaves the others as they are.
+func rewrite(t testing.TB, store ledger.Store, path ledger.Path, data any) {
+	t.Helper()
 	snapshot, err := store.Get(t.Context(), path)
 	if err != nil {
 		t.Fatalf("Get %s: %v", path, err)
 	}
-	_, err = store.Commit(t.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token, Data: struct {
-		Schema int `json:"schema" firestore:"schema"`
-	}{number}})
+	_, err = store.Commit(t.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token, Data: data})
 	if err != nil {
-		t.Fatalf("giving %s the number %d: %v", path, number, err)
+		t.Fatalf("rewriting %s: %v", path, err)
 	}
 }
 

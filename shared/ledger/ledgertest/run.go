@@ -63,6 +63,7 @@ var ledgerGroups = []struct {
 	{"OperationList", operationList},
 	{"OperationReadBroken", operationReadBroken},
 	{"Newer", ledgerNewer},
+	{"Older", ledgerOlder},
 	{"Alert", alertTests},
 	{"AlertAbout", alertAbout},
 	{"AlertRaces", alertRaces},
