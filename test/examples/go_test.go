@@ -17,6 +17,7 @@ func TestGo(t *testing.T) {
 	s.submitsOnce(t, newWorld(t, nil))
 	s.neverRepeats(t)
 	s.keepsKey(t)
+	s.freesID(t)
 }
 
 // TestGoHandler: a handler of one's own writes one invoice for each operation that succeeds.

@@ -36,9 +36,12 @@ func (l language) test(t *testing.T) {
 		l.receiver.acceptsOnce(t, filepath.Join(t.TempDir(), "inbox"))
 		l.receiver.needsSecret(t)
 		l.receiver.needsPort(t)
+		l.receiver.needsInbox(t)
 	})
-	t.Run("a URL without a scheme", func(t *testing.T) {
+	t.Run("nothing is sent", func(t *testing.T) {
 		t.Parallel()
 		l.submitter.needsScheme(t)
+		l.submitter.listsMistakes(t)
+		l.submitter.freesID(t)
 	})
 }

@@ -119,6 +119,7 @@ func TestPythonPackages(t *testing.T) {
 			sdk.submitsOnce(t, newWorld(t, nil))
 			sdk.neverRepeats(t)
 			sdk.keepsKey(t)
+			sdk.freesID(t)
 		},
 		"standardwebhooks": func(t *testing.T) {
 			flask := receiver{dir: pythonDir, command: []string{python, "-c", serveFlask}}

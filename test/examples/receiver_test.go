@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +114,20 @@ func (r receiver) needsPort(t *testing.T) {
 	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + t.TempDir() + "/inbox", "PORT=" + port}
 	out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...)
 	if ok || !strings.Contains(out, "set PORT to a free one") || strings.Count(out, "\n") > 2 {
+		t.Errorf("it ended with success %v and said %s", ok, out)
+	}
+}
+
+// needsInbox: where its inbox cannot be there, the example says what to do, and no more.
+func (r receiver) needsInbox(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + path + "/inbox", "PORT=0"}
+	out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...)
+	if ok || !strings.Contains(out, "INBOX is ") || strings.Count(out, "\n") > 1 {
 		t.Errorf("it ended with success %v and said %s", ok, out)
 	}
 }

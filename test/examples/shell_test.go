@@ -26,12 +26,65 @@ func TestShell(t *testing.T) {
 	s.submitsOnce(t, newWorld(t, nil))
 	s.neverRepeats(t)
 	s.needsScheme(t)
+	s.listsMistakes(t)
+	s.freesID(t)
 	for _, args := range [][]string{{"batch", "files/reviews", `a"b`}, {"batch", `files/a"b`, "night-1"}} {
 		w := newWorld(t, nil)
 		out, ok := run(t, s.dir, w.env, shell, append([]string{"submit.sh"}, args...)...)
 		if ok || !strings.Contains(out, `a"b is not `) || len(w.creations()) != 0 {
 			t.Errorf("%q ended with success %v and said %s", args, ok, out)
 		}
+	}
+}
+
+// TestShellLateAnswer: an answer that does not come ends, and one that comes after two minutes allows
+// nothing, because another run may submit by then [G6].
+func TestShellLateAnswer(t *testing.T) {
+	t.Parallel()
+	shell := harness.Program(t, "sh", "the example with curl is not run")
+	curl := harness.Program(t, "curl", "the example with curl is not run")
+	for name, c := range map[string]struct{ program, script, want string }{
+		"no answer": { // its bounds are shortened
+			"curl", `last=
+for option; do
+  case $last in --max-time) option=1 ;; --retry) option=0 ;; esac
+  last=$option
+  set -- "$@" "$option"
+  shift
+done
+exec ` + curl + ` "$@"`, "nothing was submitted",
+		},
+		"an answer after two minutes": { // each look at the clock is 130 s after the one before
+			"date", `echo x >> "$LOOKS"; echo $(($(wc -l < "$LOOKS") * 130))`, "took 130 s",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bin := t.TempDir()
+			if err := os.WriteFile(filepath.Join(bin, c.program), []byte("#!"+shell+"\n"+c.script+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				_, _ = io.ReadAll(r.Body)
+				if r.URL.Path != "/register" {
+					t.Errorf("Gemini was asked for %s", r.URL.Path)
+				}
+				if c.program == "curl" {
+					<-r.Context().Done() // it hangs
+					return
+				}
+				_, _ = io.WriteString(rw, `{"verdict":"submit"}`)
+			}))
+			t.Cleanup(server.Close)
+			env := []string{
+				"PATH=" + bin + ":" + os.Getenv("PATH"), "LOOKS=" + filepath.Join(bin, "looks"), "GEMINI_API_KEY=key",
+				"OPLEDGER_URL=" + server.URL, "GOOGLE_GEMINI_BASE_URL=" + server.URL,
+			}
+			out, ok := run(t, root+"/scripts/examples/shell", env, shell, "submit.sh", "batch", "files/reviews", "night-1")
+			if ok || !strings.Contains(out, c.want) {
+				t.Errorf("it ended with success %v and said %s; want %q", ok, out, c.want)
+			}
+		})
 	}
 }
 

@@ -136,6 +136,41 @@ func (s submitter) keepsKey(t *testing.T) {
 	}
 }
 
+// freesID: where Gemini's address is none, or refuses the connection, nothing was sent. The same id
+// submits at once when the address is right.
+func (s submitter) freesID(t *testing.T) {
+	t.Helper()
+	w := newWorld(t, nil)
+	right := w.env
+	for address, want := range map[string]string{
+		"gemini.example:80": "GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:2": s.refused,
+	} {
+		w.env = append(slices.Clone(right), "GOOGLE_GEMINI_BASE_URL="+address)
+		if out, ok := s.run(t, w, s.allKinds()[0]); ok || !strings.Contains(out, want) {
+			t.Errorf("%s ended with success %v and said %s; want %q", address, ok, out, want)
+		}
+	}
+	w.env = right
+	s.submitsOnce(t, w)
+}
+
+// listsMistakes: what is wrong with the arguments and the variables is said together, before anything is
+// sent.
+func (s submitter) listsMistakes(t *testing.T) {
+	t.Helper()
+	env := []string{"OPLEDGER_URL=127.0.0.1:8080", "GEMINI_API_KEY=key", "PATIENCE=long"}
+	args := append(slices.Clone(s.command[1:]), "batch", "no such/file", "two words")
+	out, ok := run(t, s.dir, env, s.command[0], args...)
+	for _, want := range []string{"begin it with http://", "no such", "two words"} {
+		if ok || !strings.Contains(out, want) {
+			t.Errorf("it ended with success %v and said %s; want %q", ok, out, want)
+		}
+	}
+	if s.ends && !strings.Contains(out, "PATIENCE is ") {
+		t.Errorf("it does not say that PATIENCE is wrong: %s", out)
+	}
+}
+
 // needsScheme: an address of opledger without a scheme ends at once, with what to do.
 func (s submitter) needsScheme(t *testing.T) {
 	t.Helper()

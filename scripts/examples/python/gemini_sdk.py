@@ -8,7 +8,10 @@ import os
 from google import genai
 from google.genai import types
 
-from opledger_client import Mark
+from opledger_client import Mark, checked_url
+
+if "GOOGLE_GEMINI_BASE_URL" in os.environ:  # here, before an intent is recorded
+    checked_url("GOOGLE_GEMINI_BASE_URL", os.environ["GOOGLE_GEMINI_BASE_URL"])
 
 
 @functools.cache

@@ -7,9 +7,12 @@ import os
 import urllib.request
 from typing import Any
 
-from opledger_client import Mark, opener
+from opledger_client import Mark, checked_url, opener
 
-GEMINI = os.environ.get("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com")
+GEMINI = checked_url(  # here, before an intent is recorded
+    "GOOGLE_GEMINI_BASE_URL",
+    os.environ.get("GOOGLE_GEMINI_BASE_URL") or "https://generativelanguage.googleapis.com",
+)
 
 PIECE = 8 << 20  # bytes of an upload in one request; a multiple of 256 KiB
 
@@ -17,7 +20,7 @@ PIECE = 8 << 20  # bytes of an upload in one request; a multiple of 256 KiB
 def post(path: str, body: dict[str, Any]) -> Any:
     """Sends one request, and never repeats it: Gemini runs, and charges for, each that it gets."""
     request = urllib.request.Request(
-        f"{GEMINI.rstrip('/')}/v1beta/{path}",
+        f"{GEMINI}/v1beta/{path}",
         json.dumps(body).encode(),
         {"Content-Type": "application/json", "x-goog-api-key": os.environ["GEMINI_API_KEY"]},
     )
@@ -28,7 +31,7 @@ def post(path: str, body: dict[str, Any]) -> Any:
 def upload(path: str) -> str:
     """Uploads a file of requests, in pieces, and returns its name, such as files/abc."""
     size = os.path.getsize(path)
-    start = urllib.request.Request(f"{GEMINI.rstrip('/')}/upload/v1beta/files", b"{}", {
+    start = urllib.request.Request(f"{GEMINI}/upload/v1beta/files", b"{}", {
         "Content-Type": "application/json",
         "x-goog-api-key": os.environ["GEMINI_API_KEY"],
         "X-Goog-Upload-Protocol": "resumable",

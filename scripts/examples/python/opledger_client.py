@@ -13,13 +13,16 @@ Copy this file. It needs Python 3.10 and the standard library, nothing else.
 from __future__ import annotations
 
 import base64
+import codecs
 import hashlib
 import hmac
 import ipaddress
 import json
+import logging
 import os
 import random
 import secrets
+import socket
 import time
 import urllib.error
 import urllib.parse
@@ -43,6 +46,9 @@ _OUTAGE = 90.0  # seconds in which a request is repeated while opledger is away
 _SUBMIT_WITHIN = 120.0  # seconds after the question in which create may be called
 _REFUSED_LATER = 429  # a status of Gemini with which nothing runs, and which passes
 _TOLERANCE = 300.0  # seconds between a signature's time and ours
+_LISTED = 20  # wrong lines of a file that an error lists
+
+_log = logging.getLogger("opledger")  # says when a call waits; without a handler on stderr
 
 
 class OpledgerError(Exception):
@@ -52,6 +58,7 @@ class OpledgerError(Exception):
         self, message: str, code: int = 0, problems: Sequence[str] = (), retry_after: float = 0.0
     ) -> None:
         super().__init__(f"{message}; {_remedy(code)}")
+        self.what = message  # without what to do
         self.code = code  # the HTTP status; 0: no answer
         self.problems = tuple(problems)  # every problem of an invalid request
         self.retry_after = retry_after  # seconds
@@ -60,23 +67,26 @@ class OpledgerError(Exception):
 class SubmitError(Exception):
     """submit_once did not end with a registered operation. outcome says what runs at Gemini.
 
-    refused: nothing. The cause is Gemini's answer. The id may be used again at once.
+    refused: nothing. The cause is Gemini's answer, or that it was not reached. The id may be used
+    again at once.
     earlier-run: perhaps what an earlier call submitted. Nothing was submitted now.
     unanswered: perhaps one operation. The cause is what create raised.
     unregistered: the operation name. The cause is why it is not registered.
 
-    retryable: the same call, made again later, gets through without an operator.
+    retryable: the same call, made again later, gets through without an operator; of an earlier
+    run after retry_after seconds.
     """
 
     def __init__(
         self, outcome: Outcome, correlation_id: str, why: object, name: str = "",
-        retryable: bool = False,
+        retryable: bool = False, retry_after: float = 0.0,
     ) -> None:
         later = "if it runs, its event or a reconcile pass registers it"
-        again = "call it again, with the same id" if retryable else later
+        when = f"try again after {_time_in(retry_after)}" if retry_after else "call it again"
+        again = f"{when}, with the same id" if retryable else later
         remedy = "call it again later" if retryable else "correct the request; the id is free"
         text = {
-            "refused": f"Gemini refused it, and nothing runs ({why}); {remedy}",
+            "refused": f"Gemini {why}, and nothing runs; {remedy}",
             "earlier-run": f"an earlier run may have submitted it; {again}",
             "unanswered": f"no answer says whether it was submitted ({why}); {again}",
             "unregistered": f"{name} runs, but is not registered ({why}); its event or a reconcile "
@@ -87,6 +97,7 @@ class SubmitError(Exception):
         self.correlation_id = correlation_id
         self.name = name
         self.retryable = retryable
+        self.retry_after = retry_after
 
 
 class NotSettledError(TimeoutError):
@@ -111,9 +122,20 @@ class CompletionError(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """What an operation must carry, so that it is found even if its submitter dies."""
+    """What an operation must carry, so that it is found even if its submitter dies.
+
+    Raises ValueError for an id that it cannot carry.
+    """
 
     correlation_id: str
+
+    def __post_init__(self) -> None:
+        value = self.correlation_id
+        fits = 1 <= len(value.encode(errors="replace")) <= 100 and value.isprintable()
+        if not fits or " " in value or "\ufffd" in value:
+            raise ValueError(
+                f"the correlation id {value!r} is not 1 to 100 printable bytes, no spaces"
+            )
 
     def display_name(self, own: str = "") -> str:
         """Returns the display name of a batch: own, cut to fit, and the id, as Gemini lists it."""
@@ -180,7 +202,7 @@ class Opledger:
         clock: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
-        self._url = _checked(url)
+        self._url = checked_url("the URL of opledger", url)
         self._token = _token_of_environment() if token is None else token
         self._sleep = sleep
         self._clock = clock
@@ -206,11 +228,12 @@ class Opledger:
 
         Where an earlier call died, opledger finds out from Gemini's list of batches whether it
         submitted: five minutes after it, and a reconcile pass. This call waits for that, patience
-        seconds at most. Videos and interactions cannot be listed, and an operator finds out.
+        seconds at most, and logs that it does. Videos and interactions cannot be listed, and an
+        operator finds out.
 
         Raises ValueError or OpledgerError where nothing was submitted, else SubmitError.
         """
-        _check_correlation_id(correlation_id)
+        mark = Mark(correlation_id)
         job = _job(correlation_id, job_kind, metadata)
         listed = collection == "batches"
         intent: dict[str, object] = {"intent": True, "collection": collection, "attempt": secrets.token_hex(16), **job}
@@ -218,7 +241,7 @@ class Opledger:
         if bound:
             return Submitted(self._read(bound, 0), known=True)
         try:
-            name = _create(create, Mark(correlation_id), listed)
+            name = _create(create, mark, listed)
         except SubmitError as error:
             if error.outcome == "refused":
                 self._withdraw(intent)
@@ -233,6 +256,7 @@ class Opledger:
     ) -> str:
         """Returns the operation that there is; "" where this call may submit, now."""
         deadline = self._clock() + patience
+        waits = False
         while True:
             asked = self._clock()
             answer = self._call("POST", "/register", intent)
@@ -245,7 +269,16 @@ class Opledger:
                 wait = _LONGEST_PAUSE  # it was answered too late; what it allowed is over first
             wanted = min(wait, _LONGEST_PAUSE)
             if not wanted or self._clock() + wanted > deadline:
-                raise SubmitError("earlier-run", correlation_id, "", retryable=wanted > 0)
+                raise SubmitError(
+                    "earlier-run", correlation_id, "", retryable=wanted > 0, retry_after=wait
+                )
+            if not waits:
+                until = _time_in(deadline - self._clock())
+                _log.warning(
+                    "%s: an earlier run may have submitted it; asking again until %s",
+                    correlation_id, until,
+                )
+                waits = True
             self._sleep(wanted)
 
     def _withdraw(self, intent: Mapping[str, Any]) -> None:
@@ -304,6 +337,7 @@ class Opledger:
         if deadline is None:
             deadline = self._clock() + _OUTAGE
         pause = 0.5
+        waits = False
         while True:
             try:
                 limit = min(_TIMEOUT, max(0.0, deadline - self._clock()) + _GRACE)
@@ -313,6 +347,9 @@ class Opledger:
                 wanted = min(asked, _LONGEST_PAUSE)
                 if error.code not in _RETRIED or self._clock() + wanted > deadline:
                     raise
+                if not waits:
+                    _log.warning("%s; asking again until %s", error.what, _time_in(deadline - self._clock()))
+                    waits = True
             self._sleep(wanted)
             pause = min(2 * pause, 8.0)
 
@@ -339,29 +376,59 @@ def check_requests(path: str) -> int:
     """Checks a file of requests, one {"key":…,"request":{…}} a line, and returns how many it has.
 
     Upload it, and submit the batch with the file. Requests inside a batch have results without
-    their keys, and not always in order. Raises ValueError where a key is missing or not the only
-    one.
+    their keys, and not always in order. Raises ValueError, which lists the lines that are wrong.
     """
     lines: dict[bytes, int] = {}  # of each key, whose digest takes less memory
+    wrong: list[str] = []
+    count = 0
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
-            where = f"{path}, line {number}"
-            try:
-                request = json.loads(line)
-                key, body = request["key"], request["request"]
-            except (ValueError, TypeError, KeyError) as error:
-                raise ValueError(f'{where} is not {{"key":…,"request":{{…}}}}: {error!r}') from None
-            if not isinstance(key, str) or not key or not isinstance(body, dict) or not body:
-                raise ValueError(f"{where} has no key, or no request")
+            key, problems = _read_request(line, number)
             digest = hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16]
-            if first := lines.get(digest):
-                raise ValueError(f"{where}: its key {key!r} is that of line {first}")
-            lines[digest] = number
+            if key and (first := lines.setdefault(digest, number)) != number:
+                problems.append(f"its key {key!r} is that of line {first}")
+            if problems:
+                count += 1
+                if count <= _LISTED:
+                    wrong.append(f"line {number}: {', and '.join(problems)}")
+    if count > _LISTED:
+        wrong.append(f"and {count - _LISTED} more")
+    if wrong:
+        of = "1 line is wrong" if count == 1 else f"{count} lines are wrong"
+        raise ValueError("\n  ".join([f"{path}: {of}", *wrong]))
     if not lines:
         raise ValueError(f"{path} has no requests")
     return len(lines)
+
+
+def _read_request(line: bytes, number: int) -> tuple[str, list[str]]:
+    """Returns the key of a line of requests, or "", and what is wrong with it."""
+    problems = []
+    if number == 1 and line.startswith(codecs.BOM_UTF8):
+        line = line[len(codecs.BOM_UTF8):]
+        problems.append("it begins with a byte order mark; save the file as UTF-8 without one")
+    try:
+        request = json.loads(line.decode(), parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        return "", [*problems, f"it is not JSON: {error.msg} at column {error.colno}"]
+    except (ValueError, RecursionError) as error:
+        return "", [*problems, f"it is not JSON: {error}"]
+    if not isinstance(request, dict):
+        return "", [*problems, 'it is not {"key":…,"request":{…}}']
+    key, body = request.get("key"), request.get("request")
+    if isinstance(key, (int, float)) and not isinstance(key, bool):
+        problems.append(f'its key {key} is a number; write "{key}"')
+    elif not isinstance(key, str) or not key:
+        problems.append("it has no key, a text by which its result is told from others")
+    if not isinstance(body, dict) or not body:
+        problems.append('it has no request, as in "request":{"contents":[…]}')
+    return key if isinstance(key, str) else "", problems
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 class Headers(Protocol):
@@ -419,10 +486,16 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _checked(url: str) -> str:
-    if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+def checked_url(what: str, url: str) -> str:
+    """Returns an HTTP URL without slashes at its end. Raises ValueError, which begins with what."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
         raise ValueError(
-            f"the URL of opledger is {url!r}; begin it with http:// or https://, as in "
+            f"{what} is {url!r}; begin it with http:// or https:// and a host, as in "
             "http://127.0.0.1:8080"
         )
     return url.rstrip("/")
@@ -454,14 +527,30 @@ def _create(create: Callable[[Mark], str], mark: Mark, listed: bool) -> str:
         status = getattr(error, "status_code", getattr(error, "code", 0))
         # After 408, 499 and 5xx Gemini may have begun.
         refused = isinstance(status, int) and 400 <= status < 500 and status not in (408, 499)
-        outcome: Outcome = "refused" if refused else "unanswered"
-        again = status == _REFUSED_LATER if refused else listed
-        why = _said(error)
+        why, again = _said(error), listed
+        outcome: Outcome = "unanswered"
+        if refused:
+            outcome, why, again = "refused", f"refused it ({why})", status == _REFUSED_LATER
+        elif _unsent(error):
+            outcome, why, again = "refused", f"was not reached ({why})", True
         raise SubmitError(outcome, mark.correlation_id, why, retryable=again) from error
     if not name:
         why = "the answer has no name"
         raise SubmitError("unanswered", mark.correlation_id, why, retryable=listed)
     return name
+
+
+def _unsent(error: BaseException | None) -> bool:
+    """Whether the connection was refused, or the host not found, so that nothing was sent.
+
+    What was handled before it, in __context__, may be of another request.
+    """
+    while error is not None:
+        if isinstance(error, (ConnectionRefusedError, socket.gaierror)):
+            return True
+        reason = getattr(error, "reason", None)  # of urllib
+        error = reason if isinstance(reason, BaseException) else error.__cause__
+    return False
 
 
 def _said(error: Exception) -> str:
@@ -532,10 +621,8 @@ def _remedy(code: int) -> str:
     }.get(code, "check the URL")
 
 
-def _check_correlation_id(value: str) -> None:
-    fits = 1 <= len(value.encode()) <= 100 and value.isprintable()
-    if not fits or " " in value or "\ufffd" in value:
-        raise ValueError(f"the correlation id {value!r} is not 1 to 100 printable bytes, no spaces")
+def _time_in(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
 
 
 def _key(secret: str) -> bytes:

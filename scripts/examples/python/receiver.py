@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -63,7 +64,11 @@ def main() -> None:
         Receiver.verifier = Verifier(secret)
     except ValueError as error:
         sys.exit(f"OPLEDGER_EFFECT_SECRET: {error}; opledger serve --forward-to prints one")
-    Receiver.inbox = Inbox(os.environ.get("INBOX", "inbox.db"))
+    path = os.environ.get("INBOX", "inbox.db")
+    try:
+        Receiver.inbox = Inbox(path)
+    except sqlite3.Error as error:
+        sys.exit(f"INBOX is {path!r}: {error}; set it to a file in a folder that you may write to")
     port = os.environ.get("PORT", "9000")
     try:
         server = ThreadingHTTPServer(("127.0.0.1", int(port)), Receiver)

@@ -7,8 +7,7 @@
 
 The last word is an id of your own, which no other job has. Where an earlier run with it died, this
 one waits until opledger knows whether that submitted, for PATIENCE seconds at most, 900 if it is not
-set. With --stdlib first no package is
-needed; else google-genai is.
+set. With --stdlib first no package is needed; else google-genai is.
 """
 
 from __future__ import annotations
@@ -25,28 +24,66 @@ COLLECTIONS: dict[str, Collection] = {
     "batch": "batches", "video": "operations", "interaction": "interactions",
 }
 
+Create = Mapping[str, Callable[[str, Mark], str]]
+Upload = Callable[[str], str]
 
-def run(
-    create: Mapping[str, Callable[[str, Mark], str]],
-    upload: Callable[[str], str],
-    kind: str,
-    what: str,
-    correlation_id: str,
-) -> None:
-    url = os.environ.get("OPLEDGER_URL", "http://127.0.0.1:8080")
-    opledger = Opledger(url)
+
+def gemini(stdlib: bool) -> tuple[Create, Upload]:
+    if not os.environ.get("GEMINI_API_KEY"):
+        raise ValueError("GEMINI_API_KEY is not set; opledger serve --simulate prints one")
+    if stdlib:
+        import gemini_stdlib
+
+        return gemini_stdlib.CREATE, gemini_stdlib.upload
+    try:
+        import gemini_sdk
+    except ModuleNotFoundError as missing:
+        raise ValueError(
+            f"{missing}: pip install -r requirements.txt, or give --stdlib first"
+        ) from None
+    return gemini_sdk.CREATE, gemini_sdk.upload
+
+
+def client() -> Opledger:
+    return Opledger(os.environ.get("OPLEDGER_URL", "http://127.0.0.1:8080"))
+
+
+def patience() -> float:
+    text = os.environ.get("PATIENCE", "900")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"PATIENCE is {text!r}; set it to a number of seconds, such as 900")
+    return seconds
+
+
+def mistakes(*checks: Callable[[], object]) -> list[str]:
+    """Returns what each of the checks finds, so that all of it can be corrected at once."""
+    found = []
+    for check in checks:
+        try:
+            check()
+        except (OSError, ValueError) as error:
+            found.append(str(error))
+    return found
+
+
+def run(create: Create, upload: Upload, kind: str, what: str, correlation_id: str) -> None:
     if kind == "batch" and not what.startswith("files/"):  # before the intent: it may take long
-        print(check_requests(what), "requests are uploaded", flush=True)
         what = upload(what)
+    opledger = client()
     submitted = opledger.submit_once(
         correlation_id,
         lambda mark: create[kind](what, mark),
         collection=COLLECTIONS[kind],
         job_kind=f"example-{kind}",
-        patience=float(os.environ.get("PATIENCE", "900")),
+        patience=patience(),
     )
     key = submitted.operation.key
     print(key, "was submitted before" if submitted.known else "submitted", flush=True)
+    print("waits for its end, ten minutes at most; it may be stopped", file=sys.stderr)
     print(key, opledger.wait(key).state)
 
 
@@ -56,17 +93,19 @@ def main(arguments: list[str]) -> None:
         arguments = arguments[1:]
     if len(arguments) != 3 or arguments[0] not in COLLECTIONS:
         sys.exit(__doc__)
-    if "GEMINI_API_KEY" not in os.environ:  # before the intent is recorded
-        sys.exit("GEMINI_API_KEY is not set; opledger serve --simulate prints one")
-    if stdlib:
-        from gemini_stdlib import CREATE, upload
-    else:
-        try:
-            from gemini_sdk import CREATE, upload
-        except ModuleNotFoundError as missing:
-            sys.exit(f"{missing}: pip install -r requirements.txt, or give --stdlib first")
+    kind, what, correlation_id = arguments
+
+    def requests() -> None:
+        if kind == "batch" and not what.startswith("files/"):
+            print(check_requests(what), "requests in", what, flush=True)
+
+    found = mistakes(
+        lambda: gemini(stdlib), client, patience, lambda: Mark(correlation_id), requests
+    )
+    if found:
+        sys.exit("\n".join(found))
     try:
-        run(CREATE, upload, *arguments)
+        run(*gemini(stdlib), kind, what, correlation_id)
     except (OSError, ValueError, OpledgerError, SubmitError, NotSettledError) as error:
         sys.exit(str(error))
 

@@ -6,7 +6,9 @@ import base64
 import hmac
 import io
 import json
+import logging
 import os
+import socket
 import tempfile
 import threading
 import unittest
@@ -22,7 +24,7 @@ import gemini_stdlib
 import opledger_client
 from opledger_client import (
     CompletionError, Mark, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError,
-    Submitted, Verifier, check_requests, opener,
+    Submitted, Verifier, check_requests, checked_url, opener,
 )
 
 UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
@@ -38,6 +40,8 @@ WAIT = {"intent": {"state": "OPEN"}, "verdict": "wait", "waitSeconds": 300}
 BOUND = {"intent": {"state": "BOUND", "operation": "batches/abc"}, "verdict": "bound"}
 AWAY = (503, {"error": {"code": 503, "message": "the store is away"}})
 WITHDRAWN = (200, {"withdrawn": True})
+
+logging.getLogger("opledger").setLevel(logging.CRITICAL)  # but where a test looks at it
 
 Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]] | None  # None: hang up
 
@@ -176,10 +180,18 @@ class SubmitOnceTest(ClientTest):
 
     def test_waits_no_longer_than_its_patience(self) -> None:
         self.answers(*[(200, WAIT)] * 2)
-        with self.assertRaises(SubmitError) as raised:
+        with self.assertRaisesRegex(SubmitError, "again after 2.*Z, with the same id") as raised:
             self.submit_once(fails(AssertionError("created")), patience=100)
         self.assertEqual((raised.exception.outcome, self.pauses), ("earlier-run", [60]))
         self.assertTrue(raised.exception.retryable)
+        self.assertEqual(raised.exception.retry_after, 300)
+
+    def test_says_once_until_when_it_waits(self) -> None:
+        self.answers((200, WAIT), (200, WAIT), (200, BOUND), (200, RECORD))
+        with self.assertLogs("opledger") as logged:
+            self.submit_once(fails(AssertionError("created")))
+        self.assertEqual(len(logged.output), 1)
+        self.assertRegex(logged.output[0], "night-1: an earlier run .* asking again until 2.*Z")
 
     def test_what_no_list_decides_is_not_waited_for(self) -> None:
         self.answers((200, {"intent": {"state": "OPEN"}, "verdict": "wait"}))
@@ -238,6 +250,28 @@ class SubmitOnceTest(ClientTest):
                 self.assertEqual(asked[1:], [{**asked[0], "withdraw": True}][:len(asked) - 1])
                 self.assertEqual(self.pauses, [])
         http.close()
+
+    def test_a_creation_that_was_never_sent_is_withdrawn(self) -> None:
+        refused = ConnectionRefusedError("refused")
+        wrapped, handled = RuntimeError("of an SDK"), RuntimeError("of something else")
+        wrapped.__cause__, handled.__context__ = refused, refused
+        for error, outcome in (
+            (urllib.error.URLError(refused), "refused"),
+            (urllib.error.URLError(socket.gaierror("unknown host")), "refused"),
+            (wrapped, "refused"),
+            (handled, "unanswered"),
+            (urllib.error.URLError(ConnectionResetError("reset")), "unanswered"),
+        ):
+            with self.subTest(str(error)):
+                self.answers((201, OPEN), WITHDRAWN)
+                self.server.requests.clear()
+                with self.assertRaises(SubmitError) as raised:
+                    self.submit_once(fails(error))
+                self.assertEqual(raised.exception.outcome, outcome)
+                self.assertTrue(raised.exception.retryable)
+                self.assertEqual(len(self.server.requests), 2 if outcome == "refused" else 1)
+                if outcome == "refused":
+                    self.assertIn("not reached", str(raised.exception))
 
     def test_gemini_s_reason_is_said(self) -> None:
         for body, reason in (
@@ -308,10 +342,21 @@ class CallTest(ClientTest):
                 call()
                 self.assertGreater(self.now - began, 30)
 
+    def test_an_outage_is_said_once(self) -> None:
+        self.answers(None, AWAY, (200, RECORD))
+        with self.assertLogs("opledger") as logged:
+            self.client.register("batches/abc")
+        self.assertEqual(len(logged.output), 1)
+        self.assertRegex(logged.output[0], "was not answered: .*; asking again until 2.*Z")
+
     def test_url_without_a_scheme(self) -> None:
-        for url in ("127.0.0.1:8080", "localhost:8080", "", "ftp://host"):
+        for url in ("127.0.0.1:8080", "localhost:8080", "", "ftp://host", "http://", "http://a:x",
+                    "http://[::1"):
             with self.subTest(url), self.assertRaisesRegex(ValueError, "begin it with http"):
                 Opledger(url)
+        with self.assertRaisesRegex(ValueError, "^GOOGLE_GEMINI_BASE_URL is 'gemini'"):
+            checked_url("GOOGLE_GEMINI_BASE_URL", "gemini")
+        self.assertEqual(checked_url("x", "https://gemini:80/"), "https://gemini:80")
 
     def test_no_proxy_for_this_machine(self) -> None:
         proxy = {"http_proxy": "http://127.0.0.1:1", "no_proxy": "", "NO_PROXY": ""}
@@ -426,15 +471,32 @@ class RequestsTest(unittest.TestCase):
         one = '{"key":"a","request":{"contents":[{}]}}'
         self.assertEqual(self.check(f'{one}\n\n{one.replace("a", "b", 1)}\n'), 2)
         for text, says in (
-            ("", "no requests"), ("\n", "no requests"), ("no json", "line 1 is not"),
-            ("[]", "line 1 is not"), ('{"request":{"contents":[{}]}}', "line 1 is not.*key"),
-            ('{"key":"","request":{"contents":[{}]}}', "line 1 has no key"),
-            ('{"key":7,"request":{"contents":[{}]}}', "line 1 has no key"),
-            ('{"key":"a","request":{}}', "line 1 has no key, or no request"),
+            ("", "no requests"), ("\n", "no requests"),
+            ("no json", "line 1: it is not JSON: Expecting value at column 1"),
+            ("[]", "line 1: it is not "), ('{"request":{"contents":[{}]}}', "line 1: it has no key"),
+            ('{"key":"","request":{"contents":[{}]}}', "line 1: it has no key"),
+            ('{"key":true,"request":{"contents":[{}]}}', "line 1: it has no key"),
+            ('{"key":7,"request":{"contents":[{}]}}', 'its key 7 is a number; write "7"'),
+            ('{"key":"a","request":{}}', "line 1: it has no request"),
+            ('{"key":"a","request":{"x":NaN}}', "line 1: it is not JSON: NaN"),
+            ("{}", "line 1: it has no key.*, and it has no request"),
+            ("\ufeff" + one, "1 line is wrong\n  line 1: it begins with a byte order mark"),
             (f"{one}\n{one}", "line 2: its key 'a' is that of line 1"),
         ):
             with self.subTest(text), self.assertRaisesRegex(ValueError, says):
                 self.check(text)
+
+
+    def test_all_wrong_lines_are_listed(self) -> None:
+        one = '{"key":"a","request":{"contents":[{}]}}'
+        with self.assertRaises(ValueError) as raised:
+            self.check("\n".join([one, "[]", one, *["no json"] * 21]))
+        lines = str(raised.exception).split("\n")
+        self.assertRegex(lines[0], ": 23 lines are wrong$")
+        self.assertEqual(len(lines), 22)
+        self.assertRegex(lines[1], "^  line 2: ")
+        self.assertRegex(lines[20], "^  line 21: ")
+        self.assertEqual(lines[21], "  and 3 more")
 
 
 class MarkTest(unittest.TestCase):

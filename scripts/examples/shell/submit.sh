@@ -3,23 +3,28 @@
 # a language that has no client here.
 # usage: sh submit.sh batch FILE ID, such as: sh submit.sh batch files/reviews reviews-2026-11-22
 set -eu
-: "${OPLEDGER_URL:=http://127.0.0.1:8080}" "${GEMINI_API_KEY:?is not set; opledger serve --simulate prints one}"
-: "${GOOGLE_GEMINI_BASE_URL:=https://generativelanguage.googleapis.com}"
+: "${OPLEDGER_URL:=http://127.0.0.1:8080}" "${GOOGLE_GEMINI_BASE_URL:=https://generativelanguage.googleapis.com}"
 if [ -z "${OPLEDGER_TOKEN:-}" ] && [ -n "${OPLEDGER_TOKEN_FILE:-}" ]; then OPLEDGER_TOKEN=$(cat "$OPLEDGER_TOKEN_FILE"); fi
 auth=${OPLEDGER_TOKEN:+Authorization: Bearer $OPLEDGER_TOKEN}
-file=${2:?which file, such as files/reviews?} id=${3:?which id of your own, which no other job has?}
-LC_ALL=C # a letter is one of A to Z
-case $id in *[!A-Za-z0-9._-]*) id= ;; esac
-if [ -z "$id" ] || [ ${#id} -gt 100 ]; then
-  echo "the id $3 is not 1 to 100 letters, digits, dots, underscores and hyphens" >&2
-  exit 1
-fi
-case $file in *[!A-Za-z0-9._/-]*) echo "the file $file is not as Gemini names one, such as files/reviews" >&2; exit 1 ;; esac
-case $OPLEDGER_URL in http://* | https://*) ;; *)
-  echo "OPLEDGER_URL is $OPLEDGER_URL; begin it with http:// or https://, as in http://127.0.0.1:8080" >&2
-  exit 1 ;;
-esac
+kind=${1:-} file=${2:-} id=${3:-}
 later="if it runs, a reconcile pass registers it; start this again, with the same id"
+
+# Every mistake is said before anything is sent.
+LC_ALL=C # a letter is one of A to Z
+mistakes=
+wrong() { echo "$1" >&2 && mistakes=1; }
+[ "$kind" = batch ] || wrong "usage: sh submit.sh batch FILE ID"
+case $id in '' | *[!A-Za-z0-9._-]*) wrong "the id $id is not 1 to 100 letters, digits, dots, underscores and hyphens" ;; esac
+[ ${#id} -le 100 ] || wrong "the id $id has more than 100 letters"
+case $file in '' | *[!A-Za-z0-9._/-]*) wrong "the file $file is not as Gemini names one, such as files/reviews" ;; esac
+[ -n "${GEMINI_API_KEY:-}" ] || wrong "GEMINI_API_KEY is not set; opledger serve --simulate prints one"
+case $OPLEDGER_URL in http://?* | https://?*) ;; *)
+  wrong "OPLEDGER_URL is $OPLEDGER_URL; begin it with http:// or https://, as in http://127.0.0.1:8080" ;;
+esac
+case $GOOGLE_GEMINI_BASE_URL in http://?* | https://?*) ;; *)
+  wrong "GOOGLE_GEMINI_BASE_URL is $GOOGLE_GEMINI_BASE_URL; begin it with http:// or https://" ;;
+esac
+[ -z "$mistakes" ] || exit 1
 
 # What is secret goes to curl by a file descriptor, so that no list of processes shows it, and to this
 # machine not through a proxy.
@@ -29,7 +34,7 @@ export no_proxy NO_PROXY
 opledger() { # opledger BODY [OPTION…]
   body=$1
   shift
-  curl -sS --fail-with-body "$@" "$OPLEDGER_URL/register" -H @/dev/fd/3 -H 'Content-Type: application/json' -d "$body" 3<<EOF
+  curl -sS --fail-with-body --max-time 60 "$@" "$OPLEDGER_URL/register" -H @/dev/fd/3 -H 'Content-Type: application/json' -d "$body" 3<<EOF
 $auth
 EOF
 }
@@ -38,13 +43,25 @@ EOF
 # from another; opledger says which of them may submit.
 attempt=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 intent="{\"intent\":true,\"correlationId\":\"$id\",\"attempt\":\"$attempt\",\"jobKind\":\"example-batch\",\"collection\":\"batches\"}"
+asked=$(date +%s)
 answer=$(opledger "$intent" --retry 8 --retry-connrefused --retry-max-time 90) ||
   { echo "$id: nothing was submitted; opledger answered: $answer" >&2; exit 1; }
+age=$(($(date +%s) - asked))
 case $answer in
-*'"verdict":"submit"'*) ;;
+*'"verdict":"submit"'*)
+  # What it allows is over after two minutes: later another run may be allowed to submit.
+  if [ "$age" -lt 0 ] || [ "$age" -ge 120 ]; then
+    echo "$id: nothing was submitted; opledger's answer took $age s; start this again in some minutes" >&2
+    exit 1
+  fi ;;
 *'"verdict":"bound"'*) echo "$id was submitted before"; exit 0 ;;
-*) echo "$id: an earlier run may have submitted it; start this again in some minutes" >&2; exit 1 ;;
+*)
+  wait=$(printf %s "$answer" | grep -o '"waitSeconds":[0-9]*' | tr -dc 0-9)
+  echo "$id: an earlier run may have submitted it; start this again in ${wait:-300} s, with the same id" >&2
+  exit 1 ;;
 esac
+
+withdraw() { opledger "${intent%?},\"withdraw\":true}" --retry 3 >/dev/null || echo "$id: only after some minutes"; }
 
 # 2. The batch, with the id in it. This request is never repeated: Gemini runs, and charges for, both.
 batch=$(curl -sS --fail-with-body --max-time 60 -w ' %{http_code}' \
@@ -55,12 +72,14 @@ batch=$(curl -sS --fail-with-body --max-time 60 -w ' %{http_code}' \
 x-goog-api-key: $GEMINI_API_KEY
 EOF
 ) || {
-  case ${batch##* } in
-  408 | 499 | [!4]*) echo "$id: no answer says whether it was submitted ($batch); $later" ;;
+  case $?-${batch##* } in
+  [567]-*) # no host was found, or none answered the connection
+    echo "$id: Gemini was not reached, and nothing runs; the id may be used again"
+    withdraw ;;
+  *-408 | *-499 | *-[!4]*) echo "$id: no answer says whether it was submitted ($batch); $later" ;;
   *)
     echo "$id: Gemini refused it, and nothing runs ($batch); the id may be used again"
-    opledger "${intent%?},\"withdraw\":true}" --retry 3 >/dev/null || echo "$id: only after some minutes"
-    ;;
+    withdraw ;;
   esac >&2
   exit 1
 }

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import {
-  checkRequests, CompletionError, Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError,
+  checkedUrl, checkRequests, CompletionError, Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError,
   Verifier, type Environment,
 } from "./opledger.js";
 
@@ -33,6 +33,7 @@ let server: Server;
 let answers: Answer[];
 let requests: { asked: string; body: unknown; headers: IncomingHttpHeaders }[];
 let pauses: number[];
+let logged: string[];
 let client: Opledger;
 let url: string;
 
@@ -46,11 +47,12 @@ function environment(): Environment {
       now += ms;
     },
     random: () => 1,
+    log: (line) => logged.push(line),
   };
 }
 
 beforeEach(async () => {
-  [answers, requests, pauses] = [[], [], []];
+  [answers, requests, pauses, logged] = [[], [], [], []];
   server = createServer(async (request, response) => {
     const chunks: Buffer[] = await request.toArray();
     const text = Buffer.concat(chunks).toString();
@@ -137,6 +139,9 @@ describe("submitOnce", () => {
     const job = { ...BATCH, patienceMs: 100_000 };
     const error = await failure(client.submitOnce("night-1", mustNot, job), SubmitError);
     assert.deepEqual([error.outcome, error.retryable, pauses], ["earlier-run", true, [60_000]]);
+    assert.equal(error.retryAfterMs, 300_000);
+    assert.match(error.message, /try again after 2\S*Z, with the same id/);
+    assert.match(logged.join(), /^night-1: an earlier run .* asking again until 2\S*Z$/);
     answers = [{ status: 200, body: { ...WAIT, waitSeconds: undefined } }];
     const video = { collection: "operations" } as const;
     const never = await failure(client.submitOnce("night-1", mustNot, video), SubmitError);
@@ -195,6 +200,22 @@ describe("submitOnce", () => {
       assert.equal(requests.length, outcome === "refused" ? 2 : 1);
       if (withdrawal) assert.deepEqual(withdrawal, { ...intent, withdraw: true });
       assert.deepEqual(pauses, []);
+    }
+  });
+
+  it("withdraws what was never sent", async () => {
+    const coded = (code: string) => Object.assign(new Error(code), { code });
+    for (const [code, outcome] of [
+      ["ECONNREFUSED", "refused"], ["ENOTFOUND", "refused"], ["EAI_AGAIN", "refused"],
+      ["ECONNRESET", "unanswered"],
+    ] as const) {
+      answers = [{ status: 201, body: OPEN }, { status: 200, body: { withdrawn: true } }];
+      requests = [];
+      const cause = new TypeError("fetch failed", { cause: coded(code) });
+      const error = await failure(client.submitOnce("night-1", throws(cause), BATCH), SubmitError);
+      assert.deepEqual([error.outcome, error.retryable], [outcome, true]);
+      assert.equal(requests.length, outcome === "refused" ? 2 : 1);
+      if (outcome === "refused") assert.match(error.message, /was not reached/);
     }
   });
 
@@ -320,10 +341,13 @@ describe("an outage of half a minute", () => {
 });
 
 describe("a URL", () => {
-  it("has a scheme", () => {
-    for (const wrong of ["127.0.0.1:8080", "localhost:8080", "", "ftp://host"]) {
+  it("has a scheme and a host", () => {
+    const wrongs = ["127.0.0.1:8080", "localhost:8080", "", "ftp://host", "http://", "http://a:x"];
+    for (const wrong of wrongs) {
       assert.throws(() => new Opledger(wrong), /begin it with http/);
     }
+    assert.throws(() => checkedUrl("HERE", "gemini"), /^RangeError: HERE is "gemini"/);
+    assert.equal(checkedUrl("HERE", "https://gemini/"), "https://gemini");
   });
 });
 
@@ -377,15 +401,25 @@ describe("a file of requests", () => {
       assert.equal(await checkRequests(path), 2);
       for (const [text, says] of [
         ["", /no requests/],
-        ["no json", /line 1 is not JSON/],
-        ["null", /line 1 has no key/],
-        ['{"request":{"contents":[{}]}}', /line 1 has no key/],
+        ["no json", /line 1: it is not JSON/],
+        ["null", /line 1: it is not /],
+        ['{"request":{"contents":[{}]}}', /line 1: it has no key/],
+        ['{"key":7,"request":{"contents":[{}]}}', /its key 7 is a number; write "7"/],
         ['{"key":"a"}', /no request/],
+        ['{"key":"a","request":{}}', /no request/],
+        ["{}", /line 1: it has no key.*, and it has no request/],
+        [`\ufeff${one}`, /1 line is wrong\n {2}line 1: it begins with a byte order mark/],
         [`${one}\n${one}`, /line 2: its key "a" is that of line 1/],
       ] as const) {
         writeFileSync(path, text);
         assert.match((await failure(checkRequests(path), RangeError)).message, says);
       }
+      writeFileSync(path, [one, "[]", one, ...Array<string>(21).fill("no json")].join("\n"));
+      const { message } = await failure(checkRequests(path), RangeError);
+      const listed = message.split("\n");
+      assert.match(listed[0] ?? "", /: 23 lines are wrong$/);
+      assert.match(listed[20] ?? "", /^ {2}line 21: /);
+      assert.deepEqual([listed.length, listed[21]], [22, "  and 3 more"]);
     } finally {
       rmSync(path, { force: true });
     }

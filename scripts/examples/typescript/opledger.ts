@@ -91,13 +91,18 @@ export class OpledgerError extends Error {
     options?: ErrorOptions,
   ) {
     super(`${message}; ${remedy(code)}`, options);
+    this.what = message;
   }
+
+  /** The message without what to do. */
+  readonly what: string;
 }
 
 /**
  * What runs at Gemini after submitOnce failed.
  *
- * - refused: nothing. The cause is Gemini's answer. The id may be used again at once.
+ * - refused: nothing. The cause is Gemini's answer, or that it was not reached. The id may be used
+ *   again at once.
  * - earlier-run: perhaps what an earlier call submitted. Nothing was submitted now.
  * - unanswered: perhaps one operation. The cause is what create threw.
  * - unregistered: the operation with the name. The cause is why it is not registered.
@@ -116,13 +121,17 @@ export class SubmitError extends Error {
     readonly operationName = "",
     /** The same call, made again later, gets through without an operator. */
     readonly retryable = false,
+    /** Of an earlier run: when. */
+    readonly retryAfterMs = 0,
   ) {
     const why = said(cause);
     const later = "if it runs, its event or a reconcile pass registers it";
-    const again = retryable ? "call it again, with the same id" : later;
+    const when = retryAfterMs ? `try again after ${timeIn(retryAfterMs)}` : "call it again";
+    const again = retryable ? `${when}, with the same id` : later;
     const remedy = retryable ? "call it again later" : "correct the request; the id is free";
+    const answered = unsent(cause) ? "was not reached" : "refused it";
     const text = {
-      refused: `Gemini refused it, and nothing runs (${why}); ${remedy}`,
+      refused: `Gemini ${answered} (${why}), and nothing runs; ${remedy}`,
       "earlier-run": `an earlier run may have submitted it; ${again}`,
       unanswered: `no answer says whether it was submitted (${why}); ${again}`,
       unregistered:
@@ -156,7 +165,14 @@ export class CompletionError extends Error {
 
 /** What an operation must carry, so that it is found even if its submitter dies. */
 export class Mark {
-  constructor(readonly correlationId: string) {}
+  /** @throws RangeError for an id that it cannot carry */
+  constructor(readonly correlationId: string) {
+    const bytes = Buffer.byteLength(correlationId);
+    if (bytes < 1 || bytes > 100 || /[\p{C}\p{Z}\ufffd]/u.test(correlationId)) {
+      const quoted = JSON.stringify(correlationId);
+      throw new RangeError(`the correlation id ${quoted} is not 1 to 100 printable bytes, no spaces`);
+    }
+  }
 
   /** Returns the display name of a batch: own, cut to fit, and the id, as Gemini lists it. */
   displayName(own = ""): string {
@@ -172,19 +188,22 @@ export class Mark {
   }
 }
 
-/** Time and randomness, for tests. */
+/** What a client needs of its surroundings. */
 export interface Environment {
   /** Milliseconds that never run backwards. */
   now(): number;
   sleep(ms: number): Promise<unknown>;
   /** From 0 to 1. */
   random(): number;
+  /** Gets a line when a call waits; stderr unless it is given. */
+  log(line: string): void;
 }
 
 const REAL: Environment = {
   now: () => performance.now(),
   sleep: (ms) => sleep(ms),
   random: Math.random,
+  log: (line) => console.error(line),
 };
 
 const TERMINAL: readonly string[] = ["SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"];
@@ -197,6 +216,8 @@ const OUTAGE_MS = 90_000; // in which a request is repeated while opledger is aw
 const SUBMIT_WITHIN_MS = 120_000; // after the question, in which create may be called
 const PATIENCE_MS = 900_000;
 const REFUSED_LATER = 429; // a status of Gemini with which nothing runs, and which passes
+const UNSENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]; // there was no connection
+const LISTED = 20; // wrong lines of a file that an error lists
 const TOLERANCE_S = 300; // between a signature's time and ours
 
 /** Whether an operation has ended. */
@@ -213,19 +234,16 @@ export class Opledger {
   /**
    * @param token a bearer token; where tokens expire, a function that returns a valid one; without it
    *   OPLEDGER_TOKEN, or what is in the file OPLEDGER_TOKEN_FILE
+   * @param environment log, where lines about waiting go; the rest is for tests
    */
   constructor(
     url: string,
     token: string | (() => string | Promise<string>) = tokenOfEnvironment(),
-    environment: Environment = REAL,
+    environment: Partial<Environment> = {},
   ) {
-    if (!/^https?:\/\//i.test(url)) {
-      const form = "begin it with http:// or https://, as in http://127.0.0.1:8080";
-      throw new RangeError(`the URL of opledger is ${JSON.stringify(url)}; ${form}`);
-    }
-    this.#url = url.replace(/\/+$/, "");
+    this.#url = checkedUrl("the URL of opledger", url);
     this.#token = typeof token === "string" ? () => token : token;
-    this.#environment = environment;
+    this.#environment = { ...REAL, ...environment };
   }
 
   /**
@@ -237,8 +255,8 @@ export class Opledger {
    * create not called.
    *
    * Where an earlier call died, opledger finds out from Gemini's list of batches whether it
-   * submitted: five minutes after it, and a reconcile pass. This call waits for that. Videos and
-   * interactions cannot be listed, and an operator finds out.
+   * submitted: five minutes after it, and a reconcile pass. This call waits for that, and logs that
+   * it does. Videos and interactions cannot be listed, and an operator finds out.
    *
    * @throws RangeError or OpledgerError where nothing was submitted, else SubmitError
    */
@@ -247,14 +265,14 @@ export class Opledger {
     create: (mark: Mark) => Promise<string>,
     { collection, patienceMs = PATIENCE_MS, ...job }: Job,
   ): Promise<Submitted> {
-    checkCorrelationId(correlationId);
+    const mark = new Mark(correlationId);
     const listed = collection === "batches";
     const intent = { ...job, intent: true, correlationId, collection, attempt: randomUUID() };
     const bound = await this.#maySubmit(intent, patienceMs);
     if (bound) return { operation: await this.#read(bound, 0), known: true };
     let name: string;
     try {
-      name = await createOnce(create, new Mark(correlationId), listed);
+      name = await createOnce(create, mark, listed);
     } catch (error) {
       if (error instanceof SubmitError && error.outcome === "refused") {
         // Where this fails, a later call waits until the id is decided.
@@ -271,9 +289,9 @@ export class Opledger {
 
   /** Returns the operation that there is; "" where this call may submit, now. */
   async #maySubmit(intent: { correlationId: string }, patienceMs: number): Promise<string> {
-    const { now, sleep } = this.#environment;
+    const { now, sleep, log } = this.#environment;
     const deadline = now() + patienceMs;
-    for (;;) {
+    for (let waits = false; ; waits = true) {
       const asked = now();
       const { verdict, waitSeconds = 0, intent: stored } = await this.#call<Verdict>(
         "POST", "/register", intent,
@@ -284,7 +302,11 @@ export class Opledger {
       const wait = verdict === "submit" ? LONGEST_PAUSE_MS : 1000 * waitSeconds;
       const wanted = Math.min(wait, LONGEST_PAUSE_MS);
       if (!wanted || now() + wanted > deadline) {
-        throw new SubmitError("earlier-run", intent.correlationId, undefined, "", wanted > 0);
+        throw new SubmitError("earlier-run", intent.correlationId, undefined, "", wanted > 0, wait);
+      }
+      if (!waits) {
+        const until = timeIn(deadline - now());
+        log(`${intent.correlationId}: an earlier run may have submitted it; asking again until ${until}`);
       }
       await sleep(wanted);
     }
@@ -332,8 +354,9 @@ export class Opledger {
   async #call<T>(
     method: string, path: string, body?: object, until?: number,
   ): Promise<T> {
-    const { now, sleep, random } = this.#environment;
+    const { now, sleep, random, log } = this.#environment;
     const deadline = until ?? now() + OUTAGE_MS;
+    let waits = false;
     for (let pause = 500; ; pause = Math.min(2 * pause, 8_000)) {
       try {
         const limit = Math.min(TIMEOUT_MS, Math.max(0, deadline - now()) + GRACE_MS);
@@ -343,6 +366,8 @@ export class Opledger {
         const jittered = pause * (0.5 + random() / 2);
         const wanted = Math.min(Math.max(error.retryAfterMs, jittered), LONGEST_PAUSE_MS);
         if (now() + wanted > deadline) throw error;
+        if (!waits) log(`${error.what}; asking again until ${timeIn(deadline - now())}`);
+        waits = true;
         await sleep(wanted);
       }
     }
@@ -384,33 +409,73 @@ export class Opledger {
  * Upload it, and submit the batch with the file. Requests inside a batch have results without their
  * keys, and not always in order.
  *
- * @throws RangeError where a key is missing or not the only one
+ * @throws RangeError, which lists the lines that are wrong
  */
 export async function checkRequests(path: string): Promise<number> {
   const lines = new Map<string, number>(); // of each key
-  let number = 0;
+  const wrong: string[] = [];
+  let [number, count] = [0, 0];
   const text = createInterface({ input: createReadStream(path), crlfDelay: Infinity });
   for await (const line of text) {
     number++;
     if (!line.trim()) continue;
-    const where = `${path}, line ${number}`;
-    let request: { key?: unknown; request?: unknown } | null;
-    try {
-      request = JSON.parse(line) as typeof request;
-    } catch (cause) {
-      throw new RangeError(`${where} is not JSON: ${said(cause)}`, { cause });
-    }
-    const key = request?.key;
-    const body = request?.request;
-    if (typeof key !== "string" || !key || typeof body !== "object" || !body) {
-      throw new RangeError(`${where} has no key, or no request: {"key":…,"request":{…}}`);
-    }
+    const { key, problems } = readRequest(line, number);
     const first = lines.get(key);
-    if (first) throw new RangeError(`${where}: its key ${JSON.stringify(key)} is that of line ${first}`);
-    lines.set(key, number);
+    if (first) problems.push(`its key ${JSON.stringify(key)} is that of line ${first}`);
+    else if (key) lines.set(key, number);
+    if (problems.length === 0) continue;
+    count++;
+    if (count <= LISTED) wrong.push(`line ${number}: ${problems.join(", and ")}`);
+  }
+  if (count > LISTED) wrong.push(`and ${count - LISTED} more`);
+  if (count > 0) {
+    const are = count === 1 ? "1 line is wrong" : `${count} lines are wrong`;
+    throw new RangeError([`${path}: ${are}`, ...wrong].join("\n  "));
   }
   if (lines.size === 0) throw new RangeError(`${path} has no requests`);
   return lines.size;
+}
+
+/** Returns the key of a line of requests, or "", and what is wrong with it. */
+function readRequest(line: string, number: number): { key: string; problems: string[] } {
+  const problems: string[] = [];
+  if (number === 1 && line.startsWith("\ufeff")) {
+    line = line.slice(1);
+    problems.push("it begins with a byte order mark; save the file as UTF-8 without one");
+  }
+  let request: unknown;
+  try {
+    request = JSON.parse(line);
+  } catch (error) {
+    return { key: "", problems: [...problems, `it is not JSON: ${said(error)}`] };
+  }
+  if (typeof request !== "object" || request === null || Array.isArray(request)) {
+    return { key: "", problems: [...problems, 'it is not {"key":…,"request":{…}}'] };
+  }
+  const { key, request: body } = request as { key?: unknown; request?: unknown };
+  if (typeof key === "number") {
+    problems.push(`its key ${key} is a number; write "${key}"`);
+  } else if (typeof key !== "string" || !key) {
+    problems.push("it has no key, a text by which its result is told from others");
+  }
+  const object = typeof body === "object" && body !== null && !Array.isArray(body);
+  if (!object || Object.keys(body).length === 0) {
+    problems.push('it has no request, as in "request":{"contents":[…]}');
+  }
+  return { key: typeof key === "string" ? key : "", problems };
+}
+
+/**
+ * Returns an HTTP URL without slashes at its end.
+ *
+ * @throws RangeError, which begins with what it is
+ */
+export function checkedUrl(what: string, url: string): string {
+  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)) {
+    const form = "begin it with http:// or https:// and a host, as in http://127.0.0.1:8080";
+    throw new RangeError(`${what} is ${JSON.stringify(url)}; ${form}`);
+  }
+  return url.replace(/\/+$/, "");
 }
 
 /** The headers of a request, as Node, fetch or any framework has them. */
@@ -489,6 +554,12 @@ function said(error: unknown): string {
   return cause instanceof Error && cause.message ? `${message}: ${cause.message}` : message;
 }
 
+/** Whether there was no connection, so that nothing was sent. */
+function unsent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return UNSENT.includes((error as NodeJS.ErrnoException).code ?? "") || unsent(error.cause);
+}
+
 async function createOnce(
   create: (mark: Mark) => Promise<string>, mark: Mark, listed: boolean,
 ): Promise<string> {
@@ -499,10 +570,9 @@ async function createOnce(
     // Every error of Gemini's SDK has the status. After 408, 499 and 5xx Gemini may have begun.
     const status = Number((error as { status?: unknown } | null)?.status);
     const refused = status >= 400 && status < 500 && status !== 408 && status !== 499;
-    const again = refused ? status === REFUSED_LATER : listed;
-    throw new SubmitError(
-      refused ? "refused" : "unanswered", mark.correlationId, error, "", again,
-    );
+    const outcome = refused || unsent(error) ? "refused" : "unanswered";
+    const again = refused ? status === REFUSED_LATER : listed || unsent(error);
+    throw new SubmitError(outcome, mark.correlationId, error, "", again);
   }
   if (!name) {
     const why = "the answer has no name";
@@ -565,12 +635,9 @@ function remedy(code: number): string {
   }
 }
 
-function checkCorrelationId(id: string): void {
-  const bytes = Buffer.byteLength(id);
-  if (bytes < 1 || bytes > 100 || /[\p{C}\p{Z}\ufffd]/u.test(id)) {
-    const quoted = JSON.stringify(id);
-    throw new RangeError(`the correlation id ${quoted} is not 1 to 100 printable bytes, no spaces`);
-  }
+/** Returns the time in so many milliseconds. */
+function timeIn(ms: number): string {
+  return new Date(Date.now() + ms).toISOString().replace(/\.\d+/, "");
 }
 
 function decodeSecret(secret: string): Buffer {

@@ -17,7 +17,15 @@ if (!secret) {
   process.exit(1);
 }
 const webhook = new Webhook(secret);
-const inbox = new Inbox(process.env.INBOX ?? "inbox");
+const folder = process.env.INBOX ?? "inbox";
+let inbox: Inbox;
+try {
+  inbox = new Inbox(folder);
+} catch (error) {
+  const what = `INBOX is ${JSON.stringify(folder)}: ${(error as Error).message}`;
+  console.error(`${what}; set it to a folder that can be made, or is there`);
+  process.exit(1);
+}
 
 /** Returns the status to answer. */
 async function receive(request: IncomingMessage): Promise<number> {

@@ -10,7 +10,7 @@
 // not set.
 
 import { batch, interaction, upload, video } from "./gemini.js";
-import { checkRequests, Opledger } from "./opledger.js";
+import { checkedUrl, checkRequests, Mark, Opledger } from "./opledger.js";
 
 const kinds = {
   batch: { create: batch, collection: "batches" },
@@ -22,30 +22,58 @@ function isKind(word: string | undefined): word is keyof typeof kinds {
   return word !== undefined && Object.hasOwn(kinds, word);
 }
 
+function patienceMs(): number {
+  const text = process.env.PATIENCE ?? "900";
+  const seconds = text.trim() ? Number(text) : NaN;
+  if (!(seconds >= 0 && seconds < Infinity)) {
+    throw new RangeError(`PATIENCE is ${JSON.stringify(text)}; set it to a number of seconds, such as 900`);
+  }
+  return 1000 * seconds;
+}
+
+/** Returns what each of the checks finds, so that all of it can be corrected at once. */
+async function mistakes(...checks: (() => unknown)[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      found.push((error as Error).message);
+    }
+  }
+  return found;
+}
+
 async function main([kind, what, correlationId]: string[]): Promise<void> {
   if (!isKind(kind) || !what || !correlationId) {
     throw new Error("usage: submit batch FILE ID | video PROMPT ID | interaction TEXT ID");
   }
-  if (!process.env.GEMINI_API_KEY) { // before the intent is recorded
-    throw new Error("GEMINI_API_KEY is not set; opledger serve --simulate prints one");
-  }
   const { create, collection } = kinds[kind];
-  const opledger = new Opledger(process.env.OPLEDGER_URL ?? "http://127.0.0.1:8080");
-  let input = what;
-  if (kind === "batch" && !what.startsWith("files/")) { // before the intent: it may take long
-    console.log(await checkRequests(what), "requests are uploaded");
-    input = await upload(what);
-  }
+  const { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: gemini } = process.env;
+  const client = () => new Opledger(process.env.OPLEDGER_URL ?? "http://127.0.0.1:8080");
+  const ofFile = kind === "batch" && !what.startsWith("files/");
+  const found = await mistakes(
+    () => {
+      if (!key) throw new Error("GEMINI_API_KEY is not set; opledger serve --simulate prints one");
+    },
+    () => gemini === undefined || checkedUrl("GOOGLE_GEMINI_BASE_URL", gemini),
+    client,
+    patienceMs,
+    () => new Mark(correlationId),
+    async () => {
+      if (ofFile) console.log(await checkRequests(what), "requests in", what);
+    },
+  );
+  if (found.length > 0) throw new Error(found.join("\n"));
+  const input = ofFile ? await upload(what) : what; // before the intent: it may take long
+  const opledger = client();
   const { operation, known } = await opledger.submitOnce(
     correlationId,
     (mark) => create(input, mark),
-    {
-      collection,
-      jobKind: `example-${kind}`,
-      patienceMs: 1000 * Number(process.env.PATIENCE ?? 900),
-    },
+    { collection, jobKind: `example-${kind}`, patienceMs: patienceMs() },
   );
   console.log(operation.key, known ? "was submitted before" : "submitted");
+  console.error("waits for its end, ten minutes at most; it may be stopped");
   console.log(operation.key, (await opledger.wait(operation.key)).state);
 }
 
