@@ -76,6 +76,28 @@ func TestCounted(t *testing.T) {
 	})
 }
 
+// TestFailsSinceItsOnlyAttempt: an effect that dies by its first attempt has been failing since then.
+func TestFailsSinceItsOnlyAttempt(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		f := effects.New(effects.Options{
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{
+				"publish": effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
+					return nil, effect.Permanent(errTarget)
+				}),
+			}),
+			Now: time.Now, Log: logging.New(&w.log, ""),
+		})
+		if report, err := f.Run(w.Context(), first("batches/0000")); err != nil || report.Outcome != effect.Died {
+			w.Fatalf("%+v %v", report, err)
+		}
+		now := time.Now().UTC().Format(time.RFC3339)
+		if line := w.log.Drain(w)[0]; line["outcome"] != "dead" || line["failing_since"] != now {
+			w.Errorf("logged %v, want that it fails since %s", line, now)
+		}
+	})
+}
+
 // TestCanary: a message that does nothing about what a canary made up is logged under an event of its
 // own, which no signal counts. An effect of an operation of such a name is an effect.
 func TestCanary(t *testing.T) {

@@ -35,7 +35,10 @@ func TestKeySum(t *testing.T) {
 			t.Fatalf("K4: %q is read as %q", text, operation.ParseKeySum(text))
 		}
 	}
-	for _, odd := range []string{"", "ab", "xyz", all.String() + "00"} {
+	if none := sumOf(nil).String(); none != "" {
+		t.Errorf("K4: of no key the digest is %q", none)
+	}
+	for _, odd := range []string{"", "ab", "xyz", all.String() + "00", all.String() + "0", all.String() + "zz"} {
 		if operation.ParseKeySum(odd) != (operation.KeySum{}) {
 			t.Errorf("K4: %q is read as a digest", odd)
 		}

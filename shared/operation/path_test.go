@@ -27,7 +27,7 @@ func TestPath(t *testing.T) {
 		"batches/..": `".."`, "batches/.": `"."`, "batches/a?alt=media": `"a?alt=media"`, "batches/x#y": `"x#y"`,
 		"batches/a:cancel": `"a:cancel"`, "batches/x%2Fy": `"x%2Fy"`, "batches/x y": `"x y"`, `batches/x\y`: `"x\\y"`,
 		"batches/ü": `"ü"`, "models/%2e%2e/operations/x": `"%2e%2e"`, "models/../operations/x": `".."`,
-		"models/veo?x=y/operations/x": `"veo?x=y"`,
+		"models/veo?x=y/operations/x": `"veo?x=y"`, "tunedModels//x": `""`,
 	} {
 		got, err := parse(t, raw, "").Path()
 		if got != "" || !errors.Is(err, operation.ErrName) || !strings.Contains(err.Error(), segment) {
