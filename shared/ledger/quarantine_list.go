@@ -34,9 +34,9 @@ func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[
 // call stands. The body stays until its retention ends, whatever the outcome [W6]. ErrNotFound:
 // there is none with that delivery id. Other errors: as Ingest; calling it again is safe.
 func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) error {
-	return l.withQuarantined(ctx, id, "recording the retry of", func(q *Quarantined, now time.Time) error {
+	return l.withQuarantined(ctx, id, "recording the retry of", func(q *Quarantined, now time.Time) (bool, error) {
 		q.RetriedAt, q.Outcome = now, outcome
-		return nil
+		return true, nil
 	})
 }
 
@@ -47,22 +47,23 @@ func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) er
 // Errors: ErrNotFound; ErrNoReason; else as Ingest.
 func (l *Ledger) ResolveQuarantined(ctx context.Context, id string, a Abandonment) (operation.Abandonment, error) {
 	var stands operation.Abandonment
-	err := l.withQuarantined(ctx, id, "resolving", func(q *Quarantined, now time.Time) error {
+	err := l.withQuarantined(ctx, id, "resolving", func(q *Quarantined, now time.Time) (bool, error) {
 		if a.Why == "" {
-			return ErrNoReason
+			return false, ErrNoReason
 		}
-		if q.Resolved == nil {
+		first := q.Resolved == nil // else it was before, perhaps by this call, whose answer was lost
+		if first {
 			q.Resolved = a.at(now)
 		}
 		stands = *q.Resolved
-		return nil
+		return first, nil
 	})
 	return stands, err
 }
 
-// withQuarantined changes a quarantined delivery.
+// withQuarantined changes a quarantined delivery, and writes it where change reports that it did.
 func (l *Ledger) withQuarantined(
-	ctx context.Context, id, doing string, change func(*Quarantined, time.Time) error,
+	ctx context.Context, id, doing string, change func(*Quarantined, time.Time) (changed bool, err error),
 ) error {
 	return l.decide(ctx, doing+" quarantined delivery "+id, func(int) error {
 		snapshot, err := l.store.Get(ctx, quarantinePath(id))
@@ -77,7 +78,8 @@ func (l *Ledger) withQuarantined(
 		if err != nil {
 			return err
 		}
-		if err := change(&q, snapshot.ReadTime); err != nil {
+		changed, err := change(&q, snapshot.ReadTime)
+		if err != nil || !changed {
 			return err
 		}
 		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q.derived()})

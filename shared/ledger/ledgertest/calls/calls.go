@@ -21,8 +21,11 @@ type Call struct {
 	Once  bool
 	// Settled are the errors of Again that say that nothing is left to do.
 	Settled []error
-	// Loose are the fields that may differ where the call was made twice: counts of attempts.
-	Loose []string
+	// Loose are the fields that may differ where the call was made again after an error, because nothing
+	// says that it was done: counts. Rewrites: the call does so by itself where an answer was lost, and
+	// ends without an error.
+	Loose    []string
+	Rewrites bool
 	// Reads: it writes nothing, so that all its faults may meet one world.
 	Reads bool
 	// Spares is the collection whose documents the call leaves alone where they cannot be read, and

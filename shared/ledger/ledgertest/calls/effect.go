@@ -64,7 +64,7 @@ var effectCalls = []Call{
 		w.succeed()
 		got[any](w)(replays(rerun())(w))
 	}, Act: claims, Again: claimsAtLast, Once: true, Loose: counts},
-	{Name: "Extend", Arrange: (*World).claim, Once: true, Loose: []string{"version"},
+	{Name: "Extend", Arrange: (*World).claim, Once: true, Loose: []string{"version"}, Rewrites: true,
 		Act: func(w *World) (any, error) { return nil, w.Ledger.Extend(w.Ctx, w.Lease) }},
 	{Name: "Continue", Arrange: (*World).claim, Act: func(w *World) (any, error) {
 		return w.Ledger.Continue(w.Ctx, w.Lease)
