@@ -30,8 +30,7 @@ func TestParseMemory(t *testing.T) {
 		if err == nil || len(err.Error()) > 8<<10 {
 			t.Errorf("%s: an error of %d bytes", name, len(fmt.Sprint(err)))
 		}
-		// Four times the body, and five with the race detector.
-		if spent := (after.TotalAlloc - before.TotalAlloc) / httpfunc.MaxBody; spent > 5 {
+		if spent := (after.TotalAlloc - before.TotalAlloc) / httpfunc.MaxBody; spent > mostMemory {
 			t.Errorf("%s: it takes %d times the body", name, spent)
 		}
 	}
