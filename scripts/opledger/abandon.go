@@ -4,13 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
 func newAbandon(outside environment) *cobra.Command {
-	var store string
-	var d ledger.Abandonment
+	d := decider{outside: outside}
 	cmd := &cobra.Command{
 		Use:   "abandon NAME --reason TEXT",
 		Short: "Stop waiting for an operation",
@@ -20,24 +18,13 @@ func newAbandon(outside environment) *cobra.Command {
 		Example: "  opledger abandon batches/abc123 --reason 'submitted twice'",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := parseOperationName(args[0])
-			if err != nil {
-				return err
-			}
-			return decide(cmd, outside, store, &d, func(w writer) (any, string, error) {
-				key, err := name.key(cmd.Context(), w.Ledger)
-				if err != nil {
-					return nil, "", err
-				}
-				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).Abandon(cmd.Context(), key, d)
+			return d.decideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+				stands, words, err := a.Abandon(cmd.Context(), key, d.Abandonment)
 				return abandonedJSON{key, stands.Abandonment, stands.Recorded}, words, err
 			})
 		},
 	}
-	storeFlag(cmd, &store)
-	overrideFlag(cmd, &outside)
-	decisionFlags(cmd, &d)
-	jsonFlag(cmd, &outside)
+	d.flags(cmd)
 	return cmd
 }
 

@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -24,12 +27,21 @@ func newIntent(outside environment) *cobra.Command {
 	return cmd
 }
 
-// intentID returns the correlation id on a command line, also where it is written as the name of the
-// intent's document, as alerts name it.
+// intentID returns the correlation id on a command line, to the letter: one may begin with intents/.
 func intentID(args []string) (string, error) {
-	id := strings.TrimPrefix(args[0], ledger.IntentsCollection+"/")
-	if strings.TrimSpace(id) == "" {
+	if strings.TrimSpace(args[0]) == "" {
 		return "", usageError{errors.New("correlation id: it is empty; give the one that the submitter used")}
 	}
-	return id, nil
+	return args[0], nil
+}
+
+// withPrefixRemedy adds to the error about an intent that is not there how an alert's name of it is
+// written.
+func withPrefixRemedy(err error, id string) error {
+	short, prefixed := strings.CutPrefix(id, ledger.IntentsCollection+"/")
+	if !prefixed || !errors.Is(err, ledger.ErrNoIntent) {
+		return err
+	}
+	return fmt.Errorf("%w of the correlation id %s; for that of an alert leave intents/ out: %s", err, diag.Quote(id),
+		phrase.ShellWord(short))
 }

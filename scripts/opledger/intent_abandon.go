@@ -4,13 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
 func newIntentAbandon(outside environment) *cobra.Command {
-	var store string
-	var d ledger.Abandonment
+	d := decider{outside: outside}
 	cmd := &cobra.Command{
 		Use:   "abandon CORRELATION-ID --reason TEXT",
 		Short: "Stop waiting for the operation of an intent",
@@ -24,16 +22,13 @@ func newIntentAbandon(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return decide(cmd, outside, store, &d, func(w writer) (any, string, error) {
-				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).AbandonIntent(cmd.Context(), id, d)
-				return abandonedIntentJSON{id, stands.Abandonment, stands.Recorded}, words, err
+			return d.decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
+				stands, words, err := a.AbandonIntent(cmd.Context(), id, d.Abandonment)
+				return abandonedIntentJSON{id, stands.Abandonment, stands.Recorded}, words, withPrefixRemedy(err, id)
 			})
 		},
 	}
-	storeFlag(cmd, &store)
-	overrideFlag(cmd, &outside)
-	decisionFlags(cmd, &d)
-	jsonFlag(cmd, &outside)
+	d.flags(cmd)
 	return cmd
 }
 

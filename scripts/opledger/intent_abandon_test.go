@@ -27,7 +27,7 @@ func TestAbandonIntent(t *testing.T) {
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
 	for _, c := range []struct{ id, reason, says string }{
 		{"night 1", "it died", "intent night 1 abandoned by kim at "},
-		{"intents/night 1", "another", "intent night 1 already abandoned by kim at "}, // as its alert names it
+		{"night 1", "another", "intent night 1 already abandoned by kim at "},
 	} {
 		cli(t, variables, "intent", "abandon", c.id, "--reason", c.reason, "--by", "kim").want(t, exitDone).
 			says(t, c.says, ": it died")
@@ -48,5 +48,7 @@ func TestAbandonIntent(t *testing.T) {
 	cli(t, variables, "intent", "abandon", "none", "--reason", "r").want(t, exitFailed,
 		"opledger intent list").complaint(t)
 	cli(t, variables, "intent", "abandon", "night 1").want(t, exitUsage, "--reason").complaint(t)
-	cli(t, variables, "intent", "abandon", "intents/", "--reason", "r").want(t, exitUsage, "correlation id").complaint(t)
+	cli(t, variables, "intent", "abandon", " ", "--reason", "r").want(t, exitUsage, "correlation id").complaint(t)
+	cli(t, variables, "intent", "abandon", "intents/night 1", "--reason", "r").want(t, exitFailed,
+		"for that of an alert leave intents/ out: 'night 1'").complaint(t)
 }

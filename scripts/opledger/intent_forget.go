@@ -44,7 +44,7 @@ func forgetIntent(
 ) error {
 	intent, err := l.Intent(ctx, id)
 	if err != nil {
-		return err
+		return withPrefixRemedy(err, id)
 	}
 	switch err := l.CanForgetIntent(ctx, intent); {
 	case errors.Is(err, ledger.ErrIntentInUse):

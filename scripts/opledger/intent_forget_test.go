@@ -41,3 +41,26 @@ func TestForgetIntent(t *testing.T) {
 	answer(t, variables, "y\n", "forget", "batches/a").want(t, exitDone, "intent: night-2")
 	cli(t, variables, "intent", "show", "night-2").want(t, exitFailed, "no such intent")
 }
+
+// TestIntentPrefix: a correlation id is taken to the letter. One that begins with intents/, as alerts
+// name an intent, is never another one's [G6].
+func TestIntentPrefix(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	intend := func(id string) {
+		f.with(func(ctx context.Context, l *ledger.Ledger) error {
+			_, err := l.Intend(ctx, ledger.Intention{CorrelationID: id})
+			return err
+		})
+	}
+	intend("night")
+	variables := []string{"OPLEDGER_STORE=" + f.store()}
+	for _, args := range [][]string{{"show"}, {"forget", "--yes"}, {"abandon", "--reason", "r"}} {
+		cli(t, variables, append([]string{"intent", args[0], "intents/night"}, args[1:]...)...).want(t, exitFailed,
+			`no such intent of the correlation id "intents/night"; for that of an alert leave intents/ out: night`).complaint(t)
+	}
+	intend("intents/night")
+	cli(t, variables, "intent", "show", "intents/night").want(t, exitDone).says(t, "intents/night  OPEN\n")
+	cli(t, variables, "intent", "forget", "--yes", "intents/night").want(t, exitDone)
+	cli(t, variables, "intent", "show", "night").want(t, exitDone).says(t, "night          OPEN\n")
+}

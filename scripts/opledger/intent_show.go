@@ -45,7 +45,7 @@ func newIntentShow(outside environment) *cobra.Command {
 func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, asJSON bool) error {
 	intent, err := l.Intent(ctx, id)
 	if err != nil {
-		return err
+		return withPrefixRemedy(err, id)
 	}
 	if asJSON {
 		return printJSON(w, intent)

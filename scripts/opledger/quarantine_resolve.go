@@ -1,34 +1,84 @@
 package main
 
 import (
+	"context"
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
 func newQuarantineResolve(outside environment) *cobra.Command {
-	var store string
-	var d ledger.Abandonment
+	var unresolved bool
+	var kept string
+	m := manyDecider{decider: decider{outside: outside}}
 	cmd := &cobra.Command{
-		Use:   "resolve DELIVERY --reason TEXT",
-		Short: "Record that a quarantined delivery needs nothing more",
+		Use:   "resolve [DELIVERY] --reason TEXT",
+		Short: "Record that quarantined deliveries need nothing more",
 		Long: "Records that a quarantined delivery needs no operator any more: who decided, when and why. Its body\n" +
-			"stays until its retention ends, and can still be retried.",
-		Example: "  opledger quarantine resolve msg_2x… --reason 'sent by a test of another team'",
-		Args:    usageArgs(cobra.ExactArgs(1)),
+			"stays until its retention ends, and can still be retried.\n\n" +
+			"With --unresolved it resolves all that opledger quarantine list --unresolved shows, or those of them that\n" +
+			"were kept for one reason. It says how many they are, and asks.",
+		Example: "  opledger quarantine resolve msg_2x… --reason 'sent by a test of another team'\n" +
+			"  opledger quarantine resolve --unresolved --kept-for malformed --reason 'all of one test'",
+		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decide(cmd, outside, store, &d, func(w writer) (any, string, error) {
-				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).ResolveQuarantined(cmd.Context(), args[0], d)
-				return resolvedDeliveryJSON{args[0], stands.Abandonment, stands.Recorded}, words, withQuarantineRemedy(err)
+			switch {
+			case len(args) == 1 && (unresolved || kept != ""):
+				return usageError{errors.New("name a delivery, or select several with --unresolved: not both")}
+			case len(args) == 0 && !unresolved:
+				return usageError{errors.New("name a delivery, or select several with --unresolved")}
+			case unresolved:
+				return m.decideAll(cmd.Context(), "quarantined delivery",
+					func(ctx context.Context, a *actions.Actions) (foundDecisions, error) {
+						return m.findUnresolved(ctx, a, kept)
+					})
+			}
+			return m.decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
+				return resolveDelivery(cmd.Context(), a, args[0], m.Abandonment)
 			})
 		},
 	}
-	storeFlag(cmd, &store)
-	decisionFlags(cmd, &d)
-	jsonFlag(cmd, &outside)
+	m.flags(cmd)
+	cmd.Flags().BoolVar(&unresolved, "unresolved", false, "all that need an operator: neither ingested later nor resolved")
+	cmd.Flags().StringVar(&kept, "kept-for", "", "with --unresolved: only those kept for this reason, such as malformed")
 	return cmd
+}
+
+// findUnresolved returns the decisions about the deliveries that need an operator; kept, if not empty,
+// is the reason why they are kept.
+func (m *manyDecider) findUnresolved(
+	ctx context.Context, a *actions.Actions, kept string,
+) (f foundDecisions, err error) {
+	for filter := (ledger.QuarantineFilter{Unresolved: true, Limit: 500}); ; {
+		page, err := a.Ledger.ListQuarantined(ctx, filter)
+		if err != nil {
+			return f, err
+		}
+		f.broken = append(f.broken, page.Broken...)
+		for _, q := range page.Items {
+			if kept == "" || q.Reason == kept {
+				f.add(phrase.Safe(q.ID), func(d ledger.Abandonment) (any, string, error) {
+					return resolveDelivery(ctx, a, q.ID, d)
+				})
+			}
+		}
+		if filter.After = page.Next; page.Next.Path == "" {
+			return f, nil
+		}
+	}
+}
+
+// resolveDelivery resolves a quarantined delivery, and returns the decision that stands.
+func resolveDelivery(
+	ctx context.Context, a *actions.Actions, id string, d ledger.Abandonment,
+) (asJSON any, words string, err error) {
+	stands, words, err := a.ResolveQuarantined(ctx, id, d)
+	return resolvedDeliveryJSON{id, stands.Abandonment, stands.Recorded}, words, withQuarantineRemedy(err)
 }
 
 // A resolvedDeliveryJSON is the resolution that stands as JSON, and whether it is this one.

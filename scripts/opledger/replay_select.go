@@ -104,21 +104,13 @@ func (s replaySelection) find(ctx context.Context, l *ledger.Ledger) (found repl
 		return found, err
 	}
 	found.none = s.noneOfSeveral()
-	for filter := s.filter; ; {
-		page, err := l.List(ctx, filter)
-		if err != nil {
-			return replayFound{}, err
-		}
+	err = eachPage(ctx, l, s.filter, func(page ledger.Page[operation.Record]) error {
 		targets, unreadable, err := s.ofPage(ctx, l, page.Items)
-		if err != nil {
-			return replayFound{}, err
-		}
 		found.targets = append(found.targets, targets...)
 		found.broken = append(append(found.broken, page.Broken...), unreadable...)
-		if filter.After = page.Next; page.Next.Path == "" {
-			return found, nil
-		}
-	}
+		return err
+	})
+	return found, err
 }
 
 // ofPage returns the selected effects of operations. When a dead effect died, and why, only its own

@@ -1,51 +1,62 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
 func newResolve(outside environment) *cobra.Command {
-	var store string
-	var d ledger.Abandonment
+	var s resolveSelection
+	m := manyDecider{decider: decider{outside: outside}}
 	cmd := &cobra.Command{
-		Use:   "resolve NAME --reason TEXT",
-		Short: "Record that a conflict, or an operation that is not registered, is resolved",
+		Use:   "resolve [NAME] --reason TEXT",
+		Short: "Record that conflicts, or operations that are not registered, are resolved",
 		Long: "Records that an operation needs no operator any more: who decided, when and why. One that ended in\n" +
 			"two ways leaves list --conflict: the first end stands as before, the record keeps the other, and no\n" +
 			"effect runs. The same end reported again is dropped, and a further, different one is a new conflict. One\n" +
 			"that is not registered, because it is another program's, leaves list --unregistered; it can still be\n" +
-			"registered. For a body in quarantine there is opledger quarantine resolve.",
+			"registered. For a body in quarantine there is opledger quarantine resolve.\n\n" +
+			"With --conflict or --unregistered it resolves all that opledger list shows with the same flags. It says\n" +
+			"how many they are, and asks.",
 		Example: "  opledger resolve batches/abc123 --reason 'SUCCEEDED is true, as Gemini says'\n" +
-			"  opledger resolve batches/abc123 --reason 'a batch of another team'",
-		Args: usageArgs(cobra.ExactArgs(1)),
+			"  opledger resolve batches/abc123 --reason 'a batch of another team'\n" +
+			"  opledger resolve --unregistered --collection batches --reason 'all of another team'",
+		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := parseOperationName(args[0])
-			if err != nil {
-				return err
+			if err := s.parse(args); err != nil {
+				return usageError{err}
 			}
-			return decide(cmd, outside, store, &d, func(w writer) (any, string, error) {
-				key, err := name.key(cmd.Context(), w.Ledger)
+			if len(args) == 0 {
+				return m.decideAll(cmd.Context(), s.what(), s.find)
+			}
+			return m.decideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+				seen, err := a.Ledger.Record(cmd.Context(), key)
 				if err != nil {
 					return nil, "", err
 				}
-				seen, err := w.Ledger.Record(cmd.Context(), key)
-				if err != nil {
-					return nil, "", err
-				}
-				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).Resolve(cmd.Context(), seen, d)
-				return resolvedJSON{key, seen.State, seen.ConflictState, stands.Abandonment, stands.Recorded}, words, err
+				return resolve(cmd.Context(), a, seen, m.Abandonment)
 			})
 		},
 	}
-	storeFlag(cmd, &store)
-	overrideFlag(cmd, &outside)
-	decisionFlags(cmd, &d)
-	jsonFlag(cmd, &outside)
+	m.flags(cmd)
+	s.flags(cmd)
 	return cmd
+}
+
+// resolve resolves an operation as it was seen, and returns the decision that stands.
+func resolve(
+	ctx context.Context, a *actions.Actions, seen operation.Record, d ledger.Abandonment,
+) (asJSON any, words string, err error) {
+	stands, words, err := a.Resolve(ctx, seen, d)
+	return resolvedJSON{seen.Key, seen.State, seen.ConflictState, stands.Abandonment, stands.Recorded}, words, err
 }
 
 // A resolvedJSON is the resolution that stands as JSON, and whether it is this one.
@@ -55,4 +66,80 @@ type resolvedJSON struct {
 	Other     operation.State       `json:"other,omitempty"` // that conflicts with it; empty: it is not registered
 	Resolved  operation.Abandonment `json:"resolved"`
 	Recorded  bool                  `json:"recorded"`
+}
+
+// A resolveSelection says which operations to resolve, where none is named.
+type resolveSelection struct {
+	filter       ledger.Filter
+	unregistered bool
+	states       []string // as typed, like collection
+	collection   string
+}
+
+func (s *resolveSelection) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.filter.Conflict, "conflict", false, "all operations that ended in two ways")
+	cmd.Flags().BoolVar(&s.unregistered, "unregistered", false, "all operations that are not registered")
+	filterFlags(cmd, &s.filter, &s.states, &s.collection)
+	exclusive(cmd, "conflict", "unregistered")
+}
+
+// parse reads the arguments and flags.
+func (s *resolveSelection) parse(args []string) error {
+	several := s.filter.Conflict || s.unregistered
+	filtered := several || len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
+	switch {
+	case len(args) == 1 && filtered:
+		return errors.New("name an operation, or select several with --conflict or --unregistered: not both")
+	case len(args) == 0 && !several:
+		return errors.New("name an operation, or select several with --conflict or --unregistered")
+	}
+	s.filter.Limit = 500
+	var err error
+	s.filter, err = parseFilter(s.filter, s.states, s.collection)
+	return err
+}
+
+// what names the selected operations in a question.
+func (s *resolveSelection) what() string {
+	if s.unregistered {
+		return "unregistered operation"
+	}
+	return "conflict"
+}
+
+// find returns the decisions about the selected operations.
+func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found foundDecisions, err error) {
+	filter := s.filter
+	if s.unregistered {
+		var now time.Time
+		if now, err = a.Ledger.Now(ctx); err != nil {
+			return found, err
+		}
+		filter.Unregistered = now
+	}
+	err = eachPage(ctx, a.Ledger, filter, func(page ledger.Page[operation.Record]) error {
+		for _, seen := range page.Items {
+			found.add(phrase.Safe(string(seen.Key)), func(d ledger.Abandonment) (any, string, error) {
+				return resolve(ctx, a, seen, d)
+			})
+		}
+		found.broken = append(found.broken, page.Broken...)
+		return nil
+	})
+	return found, err
+}
+
+// eachPage calls do with each page of the operations that a filter finds.
+func eachPage(
+	ctx context.Context, l *ledger.Ledger, filter ledger.Filter, do func(ledger.Page[operation.Record]) error,
+) error {
+	for {
+		page, err := l.List(ctx, filter)
+		if err == nil {
+			err = do(page)
+		}
+		if filter.After = page.Next; err != nil || page.Next.Path == "" {
+			return err
+		}
+	}
 }

@@ -35,8 +35,9 @@ func TestOneErrorOneLine(t *testing.T) {
 	settings := []string{"GEMINI_API_KEY=k", "OPLEDGER_WEBHOOK_SECRET=whsec_dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0"}
 	// What each command needs, so that nothing else is wrong with its input.
 	needs := map[string][]string{
-		"abandon": {"--reason", "r"}, "waive": {"--reason", "r", "--effect", "e"}, "resolve": {"--reason", "r"},
-		"intent abandon": {"--reason", "r"}, "quarantine resolve": {"--reason", "r"}, "recover": {"--log", "/nowhere/log"},
+		"abandon": {"--reason", "r"}, "waive": {"--reason", "r", "--effect", "e"}, "resolve": {"--reason", "r", "--conflict"},
+		"intent abandon":     {"--reason", "r"},
+		"quarantine resolve": {"--reason", "r", "--unresolved"}, "recover": {"--log", "/nowhere/log"},
 		"submit batch":       {"--model", "m", "--file", "files/x"},
 		"submit video":       {"--model", "m", "--prompt", "p"},
 		"submit interaction": {"--model", "m", "--input", "i"},

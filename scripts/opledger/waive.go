@@ -11,8 +11,8 @@ import (
 )
 
 func newWaive(outside environment) *cobra.Command {
-	var store, effect string
-	var d ledger.Abandonment
+	var effect string
+	d := decider{outside: outside}
 	cmd := &cobra.Command{
 		Use:   "waive NAME --effect EFFECT --reason TEXT",
 		Short: "Record that a dead effect needs nothing more",
@@ -21,18 +21,10 @@ func newWaive(outside environment) *cobra.Command {
 		Example: "  opledger waive batches/abc123 --effect publish --reason 'published by hand'",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := parseOperationName(args[0])
-			if err != nil {
-				return err
-			}
-			return decide(cmd, outside, store, &d, func(w writer) (any, string, error) {
-				key, err := name.key(cmd.Context(), w.Ledger)
-				if err != nil {
-					return nil, "", err
-				}
-				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).Waive(cmd.Context(), key, effect, d)
+			return d.decideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+				stands, words, err := a.Waive(cmd.Context(), key, effect, d.Abandonment)
 				if errors.Is(err, ledger.ErrNotFound) {
-					rec, readErr := recordOrAlerts(cmd.Context(), w.Ledger, key)
+					rec, readErr := recordOrAlerts(cmd.Context(), a.Ledger, key)
 					if err = readErr; err == nil {
 						err = noEffect(rec, effect, "")
 					}
@@ -41,11 +33,8 @@ func newWaive(outside environment) *cobra.Command {
 			})
 		},
 	}
-	storeFlag(cmd, &store)
-	overrideFlag(cmd, &outside)
+	d.flags(cmd)
 	required(cmd, &effect, "effect", "the dead effect")
-	decisionFlags(cmd, &d)
-	jsonFlag(cmd, &outside)
 	return cmd
 }
 

@@ -38,8 +38,27 @@ func (a Abandonment) at(now time.Time) *operation.Abandonment {
 //
 // Errors: ErrNotFound; ErrSettled; ErrUnregistered; ErrNoReason; else as Ingest.
 func (l *Ledger) Abandon(ctx context.Context, key operation.Key, a Abandonment) (operation.Abandonment, error) {
+	return l.decideOnRecord(ctx, "abandoning "+string(key), key, a,
+		func(rec *operation.Record) (**operation.Abandonment, error) {
+			switch {
+			case rec.Abandoned != nil:
+			case rec.Settled():
+				return nil, fmt.Errorf("%w: it is %s", ErrSettled, rec.State)
+			case !rec.Registered:
+				return nil, ErrUnregistered
+			}
+			return &rec.Abandoned, nil
+		})
+}
+
+// decideOnRecord records an operator's decision about an operation in the field that place returns,
+// unless place refuses it. It returns the decision that stands there: of several the first.
+func (l *Ledger) decideOnRecord(
+	ctx context.Context, what string, key operation.Key, a Abandonment,
+	place func(*operation.Record) (**operation.Abandonment, error),
+) (operation.Abandonment, error) {
 	var stands operation.Abandonment
-	err := l.decide(ctx, "abandoning "+string(key), func(int) error {
+	err := l.decide(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(key))
 		if err != nil {
 			return err
@@ -53,16 +72,17 @@ func (l *Ledger) Abandon(ctx context.Context, key operation.Key, a Abandonment) 
 			return ErrNoReason
 		case !doc.Exists():
 			return ErrNotFound
-		case rec.Abandoned != nil: // before, perhaps by this call, whose answer was lost
-			stands = *rec.Abandoned
-			return nil
-		case rec.Settled():
-			return fmt.Errorf("%w: it is %s", ErrSettled, rec.State)
-		case !rec.Registered:
-			return ErrUnregistered
 		}
-		rec.Abandoned = a.at(now)
-		stands = *rec.Abandoned
+		decision, err := place(&rec)
+		if err != nil {
+			return err
+		}
+		if *decision != nil { // before, perhaps by this call, whose answer was lost
+			stands = **decision
+			return nil
+		}
+		*decision = a.at(now)
+		stands = **decision
 		_, write := l.writeRecord(doc, rec, now)
 		return l.commit(ctx, write)
 	})

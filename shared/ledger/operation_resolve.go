@@ -78,31 +78,11 @@ var ErrRegistered = errors.New("the operation is registered")
 func (l *Ledger) ResolveUnregistered(
 	ctx context.Context, key operation.Key, a Abandonment,
 ) (operation.Abandonment, error) {
-	var stands operation.Abandonment
-	err := l.decide(ctx, "resolving that "+string(key)+" is not registered", func(int) error {
-		snapshot, err := l.store.Get(ctx, OperationPath(key))
-		if err != nil {
-			return err
-		}
-		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		rec, err := l.readRecord(doc)
-		switch {
-		case err != nil:
-			return err
-		case a.Why == "":
-			return ErrNoReason
-		case !doc.Exists():
-			return ErrNotFound
-		case rec.Registered:
-			return ErrRegistered
-		case rec.UnregisteredResolved != nil: // before, perhaps by this call, whose answer was lost
-			stands = *rec.UnregisteredResolved
-			return nil
-		}
-		rec.UnregisteredResolved = a.at(now)
-		stands = *rec.UnregisteredResolved
-		_, write := l.writeRecord(doc, rec, now)
-		return l.commit(ctx, write)
-	})
-	return stands, err
+	return l.decideOnRecord(ctx, "resolving that "+string(key)+" is not registered", key, a,
+		func(rec *operation.Record) (**operation.Abandonment, error) {
+			if rec.Registered {
+				return nil, ErrRegistered
+			}
+			return &rec.UnregisteredResolved, nil
+		})
 }
