@@ -47,7 +47,7 @@ func newConsole(outside environment) *cobra.Command {
 			"  opledger console --allow-actions",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := config.Parse[consoleSettings](outside.variables)
+			_, err := config.Parse[consoleSettings](outside.variables)
 			if port < 0 || port > 65535 {
 				err = errors.Join(err, fmt.Errorf("--port: it must be from 0 to 65535, not %d", port))
 			}
@@ -58,7 +58,7 @@ func newConsole(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(opened.serve(cmd.Context(), outside, settings, port), opened.close())
+			return errors.Join(opened.serve(cmd.Context(), outside, port), opened.close())
 		},
 	}
 	storeFlag(cmd, &store)
@@ -70,10 +70,11 @@ func newConsole(outside environment) *cobra.Command {
 
 // An openedConsole is the ledger of a console, and what it acts with.
 type openedConsole struct {
-	ledger ledger.Reading
-	where  location
-	server *server.Server // nil: it only reads
-	close  func() error
+	ledger   ledger.Reading
+	where    location
+	settings consoleSettings
+	server   *server.Server // nil: it only reads
+	close    func() error
 }
 
 // openConsole opens an existing ledger, for reading alone unless act is set.
@@ -81,19 +82,20 @@ func openConsole(ctx context.Context, outside environment, store string, act boo
 	if act {
 		return openActing(ctx, outside, store)
 	}
-	l, closeStore, err := openReader(ctx, outside, store)
+	settings, l, err := openReading[consoleSettings](ctx, outside, store)
 	if err != nil {
 		return openedConsole{}, err
 	}
-	where, err := findStore(outside, store) // it was found before
-	if err != nil {
-		return openedConsole{}, errors.Join(err, closeStore())
+	// With the rules of the effects, too, and with what differs on stderr.
+	if settings.Ledger, _, err = withStored(ctx, outside, l.store, settings.Ledger, false); err != nil {
+		return openedConsole{}, errors.Join(err, l.store.Close())
 	}
-	return openedConsole{ledger: l.Reading(), where: where, close: closeStore}, nil
+	return openedConsole{ledger: l.Reading(), where: l.where, settings: settings, close: l.store.Close}, nil
 }
 
 // serve answers with the pages until ctx ends. Without a topic it also runs the effects of actions.
-func (o openedConsole) serve(ctx context.Context, outside environment, settings consoleSettings, port int) error {
+func (o openedConsole) serve(ctx context.Context, outside environment, port int) error {
+	settings := o.settings
 	options := console.Options{
 		Ledger: o.ledger, Where: o.where.String(), Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
 		Effects: phrase.EffectView{

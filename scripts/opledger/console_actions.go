@@ -43,7 +43,10 @@ func openActing(ctx context.Context, outside environment, store string) (openedC
 	if err != nil {
 		return openedConsole{}, err
 	}
-	return openedConsole{ledger: s.Ledger.Reading(), where: where, server: s.Server, close: s.close}, nil
+	return openedConsole{
+		ledger: s.Ledger.Reading(), where: where, server: s.Server, close: s.close,
+		settings: consoleSettings{Ledger: s.settings, Handlers: settings.Handlers},
+	}, nil
 }
 
 // parseActing reads the settings of a console that acts. Only look-ups need those for Gemini.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -46,12 +47,7 @@ func openReader(ctx context.Context, outside environment, flag string) (*ledger.
 func openLedger(
 	ctx context.Context, outside environment, flag string, readOnly bool,
 ) (*ledger.Ledger, func() error, error) {
-	where, err := findStore(outside, flag)
-	if err != nil {
-		return nil, nil, usageError{err}
-	}
-	where.readOnly = readOnly
-	store, err := openStore(ctx, outside, where, true)
+	store, _, err := openFound(ctx, outside, flag, readOnly)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,6 +56,46 @@ func openLedger(
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return l, store.Close, nil
+}
+
+// openFound opens an existing ledger's documents.
+func openFound(
+	ctx context.Context, outside environment, flag string, readOnly bool,
+) (store ledger.Store, where location, err error) {
+	if where, err = findStore(outside, flag); err != nil {
+		return nil, where, usageError{err}
+	}
+	where.readOnly = readOnly
+	store, err = openStore(ctx, outside, where, true)
+	return store, where, err
+}
+
+// A reading is an existing ledger that is only read.
+type reading struct {
+	*ledger.Ledger
+	store ledger.Store
+	where location
+}
+
+// openReading is openReader for a command with settings T: what is not set is what the ledger has stored
+// [L7]. Close its store.
+func openReading[T any](ctx context.Context, outside environment, flag string) (settings T, r reading, err error) {
+	if settings, err = config.Parse[T](outside.variables); err != nil {
+		return settings, r, usageError{err}
+	}
+	if r.store, r.where, err = openFound(ctx, outside, flag, true); err != nil {
+		return settings, r, err
+	}
+	stored, err := ledger.ReadSettings(ctx, r.store)
+	if adopted, adoptErr := config.Parse[T](config.Adopt(outside.variables, stored)); err == nil && adoptErr == nil {
+		settings = adopted
+	} else {
+		outside.note("%v: what is set here counts, and the defaults", cmp.Or(err, adoptErr))
+	}
+	if r.Ledger, err = ledger.New(r.store, ledger.DefaultSettings(), ledger.Options{}); err != nil {
+		return settings, r, errors.Join(err, r.store.Close())
+	}
+	return settings, r, nil
 }
 
 // openWriter is openServer for a command: what is not set is what the ledger has stored [L7]. Effects
@@ -87,7 +123,7 @@ func openWriter(
 		}
 	}
 	w, err := serverOver(ctx, outside, store, settings, where, options)
-	w.left = left
+	w.left, w.settings = left, settings.Ledger
 	return w, err
 }
 
@@ -154,6 +190,8 @@ type writer struct {
 	close  func() error // of all that was opened
 	paused bool         // effects were not run in this process when it was opened, only accepted
 	left   bool         // effects are not run in this process, but by serve
+	// settings are those of the command, with what the ledger has stored.
+	settings config.Ledger
 }
 
 // server are the settings as those of the functions.

@@ -25,15 +25,27 @@ func overrideFlag(cmd *cobra.Command, outside *environment) {
 func ledgerSettings(
 	ctx context.Context, outside environment, store ledger.Store, set config.Ledger, writes bool,
 ) (config.Ledger, error) {
+	settings, stored, err := withStored(ctx, outside, store, set, writes)
+	if err == nil {
+		printEffectNames(outside, settings, stored)
+	}
+	return settings, err
+}
+
+// withStored returns the settings of a command, and what the ledger has stored.
+func withStored(
+	ctx context.Context, outside environment, store ledger.Store, set config.Ledger, writes bool,
+) (config.Ledger, ledger.StoredSettings, error) {
+	refuses := writes && !outside.override
 	stored, err := ledger.ReadSettings(ctx, store)
-	if err != nil && !outside.override {
-		return set, fmt.Errorf("%w; --override-settings does without it", err)
+	if err != nil && refuses {
+		return set, stored, fmt.Errorf("%w; --override-settings does without it", err)
 	}
 	settings, differs := set.With(stored, outside.variables)
 	switch {
 	case differs == nil:
-	case writes && !outside.override:
-		return set, usageError{errors.Join(differs, fmt.Errorf("unset what differs, or pass --override-settings to write "+
+	case refuses:
+		return set, stored, usageError{errors.Join(differs, fmt.Errorf("unset what differs, or pass --override-settings to write "+
 			"all the same: the ledger has the settings of %s, stored at %s",
 			phrase.Safe(stored.StoredBy), phrase.LocalTime(stored.StoredAt)))}
 	default:
@@ -41,8 +53,7 @@ func ledgerSettings(
 			outside.note("%s", line)
 		}
 	}
-	printEffectNames(outside, settings, stored)
-	return settings, nil
+	return settings, stored, nil
 }
 
 // printEffectNames prints on stderr which effects a command may plan, and whose they are.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
@@ -136,6 +137,50 @@ func TestFreshShellReconciles(t *testing.T) {
 	cli(t, here, "reconcile", "--override-settings", "--store", f.store()).want(t, exitUsage, "GEMINI_API_KEY")
 	s.stop()
 	cli(t, nil, "reconcile", "--store", f.store()).want(t, exitUsage, "GEMINI_API_KEY")
+}
+
+// TestReadersTakeSettings: status, show and the console judge by what the ledger has stored, where a variable
+// does not say otherwise [L7].
+func TestReadersTakeSettings(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	_, variables := fakeGemini(t, f)
+	s := serving(t, append(variables, "OPLEDGER_INTERVAL=20ms", "OPLEDGER_MAX_ATTEMPTS=33", "OPLEDGER_RETRY_FOR=5h"),
+		"--schedule=false")
+	cli(t, nil, "reconcile", "--store", f.store()).want(t, exitDone)
+	s.stop()
+	f.with(func(ctx context.Context, l *ledger.Ledger) error { // the pass is three intervals old
+		for {
+			last, now, err := l.LastPass(ctx)
+			if err != nil || now.Sub(last.Ended) > 60*time.Millisecond {
+				return err
+			}
+		}
+	})
+	const late = "last pass ended"
+	cli(t, nil, "status", "--store", f.store()).want(t, exitFailed, late)
+	own := []string{"OPLEDGER_INTERVAL=1h", "OPLEDGER_MAX_ATTEMPTS=44"}
+	cli(t, own, "status", "--store", f.store()).want(t, exitDone)
+
+	f.dead("batches/a")
+	cli(t, nil, "show", "batches/a", "--json", "--store", f.store()).want(t, exitDone).says(t, `"maxAttempts": 33`)
+	cli(t, own, "show", "batches/a", "--json", "--store", f.store()).want(t, exitDone).says(t, `"maxAttempts": 44`)
+	for _, args := range [][]string{nil, {"--allow-actions"}} {
+		url, stop := consoleOver(t, f, nil, args...)
+		_, first := fetch(t, "GET", url+"/", "")
+		_, settings := fetch(t, "GET", url+"/console/settings", "")
+		if stop(); !strings.Contains(first, late) || !strings.Contains(settings, "<dd>20ms</dd>") {
+			t.Errorf("%v: late %v: %s", args, strings.Contains(first, late), settings)
+		}
+	}
+	for _, args := range [][]string{nil, {"--allow-actions", "--override-settings"}} {
+		url, stop := consoleOver(t, f, own, args...)
+		_, first := fetch(t, "GET", url+"/", "")
+		said := stop()
+		if strings.Contains(first, late) || !strings.Contains(said, "OPLEDGER_INTERVAL: it is 1h0m0s here, and 20ms in") {
+			t.Errorf("%v: late %v: %s", args, strings.Contains(first, late), said)
+		}
+	}
 }
 
 // TestSettingsThatDiffer: a command with other settings than the ledger's writes nothing and says what

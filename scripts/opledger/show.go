@@ -30,22 +30,18 @@ func newShow(outside environment) *cobra.Command {
 		Short: "Show one operation: its record, every delivery with its decision, every effect",
 		Long: "Shows an operation's record, the timeline of what happened with each attempt and how long it took,\n" +
 			"every delivery with its decision, and every effect: its attempts, how long it has been failing, when\n" +
-			"the next attempt is and when it is given up. For a dead effect it says why, and what to do. Set\n" +
-			"$OPLEDGER_MAX_ATTEMPTS, $OPLEDGER_RETRY_FOR and $OPLEDGER_EFFECTS_PAUSED to the values of the\n" +
-			"functions.",
+			"the next attempt is and when it is given up: by the settings that the ledger has stored, unless\n" +
+			"$OPLEDGER_MAX_ATTEMPTS and $OPLEDGER_RETRY_FOR are set. For a dead effect it says why, and what to do.\n" +
+			"Set $OPLEDGER_EFFECTS_PAUSED to the value of the functions.",
 		Example: "  opledger show batches/abc123\n" +
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			settings, err := config.Parse[showSettings](outside.variables)
-			if err != nil {
-				return usageError{err}
-			}
 			name, err := parseOperationName(args[0])
 			if err != nil {
 				return err
 			}
-			l, closeStore, err := openReader(cmd.Context(), outside, store)
+			settings, l, err := openReading[showSettings](cmd.Context(), outside, store)
 			if err != nil {
 				return err
 			}
@@ -53,9 +49,9 @@ func newShow(outside environment) *cobra.Command {
 				Max: settings.Attempts.Max, RetryFor: settings.Attempts.RetryFor, Paused: settings.Effects.Paused, Store: store,
 			}
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				return withIntentRemedy(show(cmd.Context(), w, l, name, view, outside.json), name)
+				return withIntentRemedy(show(cmd.Context(), w, l.Ledger, name, view, outside.json), name)
 			})
-			return errors.Join(withRemedy(err), closeStore())
+			return errors.Join(withRemedy(err), l.store.Close())
 		},
 	}
 	storeFlag(cmd, &store)

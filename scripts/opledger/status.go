@@ -35,9 +35,9 @@ func newStatus(outside environment) *cobra.Command {
 			"how the last reconcile pass ended. Then it says what needs an operator, each with the command that\n" +
 			"shows it, and exits with 1 if something does, with 3 if the ledger could not be read. An effect does\n" +
 			"that has been failing for an hour, an operation that is pending for too long, one that was not\n" +
-			"registered within an hour of its event, and a pass that ended longer than three intervals ago. Set\n" +
-			"$OPLEDGER_INTERVAL to the value of the functions. The webhook's health is what the last pass saw. The\n" +
-			"pause is that of the functions, or of opledger serve; effects count as paused, too, where\n" +
+			"registered within an hour of its event, and a pass that ended longer than three intervals ago: of those\n" +
+			"that the ledger has stored, unless $OPLEDGER_INTERVAL is set. The webhook's health is what the last pass\n" +
+			"saw. The pause is that of the functions, or of opledger serve; effects count as paused, too, where\n" +
 			"$OPLEDGER_EFFECTS_PAUSED is true. A pause needs an operator once it has held an effect for an hour, or\n" +
 			"for three intervals if those are longer. It counts to 10,000, and reads the first 100 documents of what\n" +
 			"it does not count. From Firestore it reads the first 4, as the console does: about 60 reads, and one\n" +
@@ -46,31 +46,23 @@ func newStatus(outside environment) *cobra.Command {
 			"  opledger status --json",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := config.Parse[statusSettings](outside.variables)
-			if err != nil {
-				return usageError{err}
-			}
-			l, closeStore, err := openReader(cmd.Context(), outside, store)
+			settings, l, err := openReading[statusSettings](cmd.Context(), outside, store)
 			if err != nil {
 				return err
 			}
 			options := overview.Options{
 				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Effects.Paused,
 			}
-			where, err := findStore(outside, store) // it was found before
-			if err != nil {
-				return errors.Join(err, closeStore())
-			}
-			if where.SQLite != "" {
+			if l.where.SQLite != "" {
 				options.Most = 100
 			}
 			s := screen{width: outside.width(false)}
 			var needs error
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				needs, err = status(cmd.Context(), w, l, options, s, outside.json)
+				needs, err = status(cmd.Context(), w, l.Ledger, options, s, outside.json)
 				return err
 			})
-			return errors.Join(err, closeStore(), needs)
+			return errors.Join(err, l.store.Close(), needs)
 		},
 	}
 	storeFlag(cmd, &store)

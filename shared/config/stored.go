@@ -92,11 +92,9 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 			differences = append(differences, difference)
 		}
 	}
-	environ = slices.Clone(environ)
-	for name, there := range stored.Values {
-		if set[name] == "" || name == restoredVariable && later(own[name], there) {
-			environ = append(environ, name+"="+there)
-		}
+	environ = Adopt(environ, stored)
+	if there := stored.Values[restoredVariable]; later(own[restoredVariable], there) {
+		environ = append(environ, restoredVariable+"="+there)
 	}
 	takes := l.EffectsText == "" // also where the rules are the default ones: the ledger has no handlers
 	if takes {
@@ -110,6 +108,19 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 		read.Ledger.taken, read.Ledger.Effects, read.Ledger.EffectsText = slices.Clone(stored.Rules), nil, ""
 	}
 	return read.Ledger, errors.Join(differences...)
+}
+
+// Adopt returns environ, which has the form of os.Environ, with what a ledger has stored of the settings that
+// it does not set, but for the effects [L7]. It is for a command that reads a part of the settings, and may
+// be given others that are no good.
+func Adopt(environ []string, stored ledger.StoredSettings) []string {
+	set, environ := setIn(environ), slices.Clone(environ)
+	for name, there := range stored.Values {
+		if set[name] == "" {
+			environ = append(environ, name+"="+there)
+		}
+	}
+	return environ
 }
 
 // Changes returns how the settings differ from stored ones, each beginning with the variable's name.
