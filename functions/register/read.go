@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +31,8 @@ const (
 // record: one document read. With ?wait=30s it answers as soon as the operation is settled, and
 // after that time in any case, with the record as it is then: at most one read every two seconds,
 // so none behind a shorter wait. Where the process ends, or mostWaits wait already, it answers with
-// what it read last.
+// what it read last; in the second case with a Retry-After, because a caller that asks again at once would be
+// answered at once for as long as the others wait.
 type reader struct {
 	handler
 	waits chan struct{} // holds one for each request that waits
@@ -50,10 +52,13 @@ func (h reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	rec, err := h.await(r.Context(), name.Key, wait)
+	rec, full, err := h.await(r.Context(), name.Key, wait)
 	if err != nil {
 		httpfunc.WriteError(w, err)
 		return
+	}
+	if full {
+		w.Header().Set("Retry-After", strconv.Itoa(int(readEvery.Seconds())))
 	}
 	httpfunc.WriteJSON(w, http.StatusOK, rec.Report())
 }
@@ -85,17 +90,20 @@ func parseRead(r *http.Request) (name operation.Name, wait time.Duration, proble
 	return name, wait, problems
 }
 
-// await returns the record once the operation is settled, or wait is over, or the process ends.
-func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration) (operation.Record, error) {
-	rec, err := h.Ledger.Record(ctx, key)
+// await returns the record once the operation is settled, or wait is over, or the process ends. full:
+// others wait already, so that it did not.
+func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration) (
+	rec operation.Record, full bool, err error,
+) {
+	rec, err = h.Ledger.Record(ctx, key)
 	if err != nil || rec.Settled() || wait == 0 {
-		return rec, err
+		return rec, false, err
 	}
 	select {
 	case h.waits <- struct{}{}:
 		defer func() { <-h.waits }()
 	default:
-		return rec, nil
+		return rec, true, nil
 	}
 	for err == nil && !rec.Settled() && wait > 0 {
 		step := readEvery
@@ -109,11 +117,11 @@ func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration
 			rec, err = h.Ledger.Record(ctx, key)
 		}
 		if err != nil && (errors.Is(err, effect.ErrStopped) || errors.Is(context.Cause(ctx), effect.ErrStopped)) {
-			return before, nil
+			return before, false, nil
 		}
 		wait -= step
 	}
-	return rec, err
+	return rec, false, err
 }
 
 // pause sleeps for d. It returns early where the request or the process ends.

@@ -14,8 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestReadWaitsAreBounded: twenty requests may wait. One more is answered at once with the record as
-// it is, and registrations are not touched; when one has ended, another may wait.
+// TestReadWaitsAreBounded: twenty requests may wait. One more is answered at once with the record as it
+// is and when to ask again, and registrations are not touched; when one has ended, another may wait.
 func TestReadWaitsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
@@ -50,7 +50,7 @@ func TestReadWaitsAreBounded(t *testing.T) {
 	asked.Go(func() { answered <- w.get(http.MethodGet, "/operations/batches/abc?wait=2s") })
 	select {
 	case r := <-answered:
-		if r.Status != http.StatusOK || r.Record.State != operation.Pending {
+		if r.Status != http.StatusOK || r.Record.State != operation.Pending || r.Header.Get("Retry-After") != "2" {
 			t.Errorf("one more: %+v", r)
 		}
 	case <-waits:
