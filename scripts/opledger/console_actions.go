@@ -32,9 +32,6 @@ func openActing(ctx context.Context, outside environment, store string) (openedC
 	if err != nil {
 		return openedConsole{}, err
 	}
-	if err := where.exists(); err != nil {
-		return openedConsole{}, err
-	}
 	operator, err := operatorName()
 	if err != nil {
 		return openedConsole{}, err

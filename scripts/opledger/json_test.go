@@ -117,7 +117,7 @@ func TestJSONErrors(t *testing.T) {
 				`was done:","problems":["name: `},
 		{[]string{"show", "batches/a", "--json", "--store", "sqlite:/nowhere/a<\x1b>.db"},
 			`{"error":{"code":3,"message":"there is no ledger in ` +
-				`/nowhere/a<\\x1b>.db; name its file with --store sqlite:PATH"}}`},
+				`/nowhere/a<\\x1b>.db; name its file with --store sqlite:PATH, or make a new one with opledger serve"}}`},
 	} {
 		s := cli(t, nil, c.args...)
 		lines := strings.Split(strings.TrimSpace(s.err), "\n")

@@ -117,7 +117,8 @@ func (l location) exists() error {
 		return nil
 	}
 	if _, err := os.Stat(l.SQLite); errors.Is(err, os.ErrNotExist) {
-		return unread(fmt.Errorf("there is no ledger in %s; name its file with --store sqlite:PATH", l.SQLite))
+		return unread(fmt.Errorf("there is no ledger in %s; name its file with --store sqlite:PATH, or make a new one "+
+			"with opledger serve", l.SQLite))
 	}
 	return nil
 }

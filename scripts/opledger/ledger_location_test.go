@@ -140,7 +140,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestNoLedgerThere: a command that reads the ledger makes no file if the path is wrong.
+// TestNoLedgerThere: a command on a ledger that is not there, as in the wrong folder or with a typo, makes
+// none, and says what does.
 func TestNoLedgerThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "none.db")
@@ -148,9 +149,12 @@ func TestNoLedgerThere(t *testing.T) {
 		{"list"}, {"intent", "list"}, {"show", "batches/a"}, {"abandon", "batches/a", "--reason", "r"},
 		{"forget", "batches/a", "--yes"},
 		{"quarantine", "list"}, {"quarantine", "show", "msg"}, {"quarantine", "retry", "msg"},
+		{"register", "batches/a"}, {"submit", "video", "--model", "m", "--prompt", "p"}, {"reconcile"},
+		{"reconcile", "batches/a"}, {"replay", "--dead", "--yes"}, {"replay", "--dead", "--dry-run"},
+		{"console", "--port", "0"}, {"console", "--port", "0", "--allow-actions"}, {"status"},
 	} {
-		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path}, args...).want(t, exitUnread, "there is no ledger in "+path,
-			"--store sqlite:PATH")
+		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path, "GEMINI_API_KEY=k"}, args...).want(t, exitUnread,
+			"there is no ledger in "+path, "--store sqlite:PATH", "opledger serve")
 		s.complaint(t)
 		if s.out != "" {
 			t.Errorf("stdout %q", s.out)

@@ -16,7 +16,7 @@ import (
 )
 
 // openStore opens the ledger's documents and prints on stderr where they are. With mustExist it
-// makes no new file: a command that reads a ledger was given the wrong path.
+// makes no new file: a command on a ledger was given the wrong path.
 func openStore(
 	ctx context.Context, outside environment, where location, mustExist bool,
 ) (store ledger.Store, err error) {
@@ -98,12 +98,12 @@ func openReading[T any](ctx context.Context, outside environment, flag string) (
 	return settings, r, nil
 }
 
-// openWriter is openServer for a command: what is not set is what the ledger has stored [L7]. Effects
-// whose rules alone are stored are left to the workers of serve.
+// openWriter is openServer for a command on an existing ledger: what is not set is what the ledger has
+// stored [L7]. Effects whose rules alone are stored are left to the workers of serve.
 func openWriter(
 	ctx context.Context, outside environment, settings server.Settings, where location, options server.Options,
 ) (writer, error) {
-	store, err := openStore(ctx, outside, where, false)
+	store, err := openStore(ctx, outside, where, true)
 	if err != nil {
 		return writer{}, err
 	}
@@ -216,9 +216,6 @@ func (w writer) do(ctx context.Context, change func() error) error {
 func change(ctx context.Context, outside environment, flag string, do func(writer) error) error {
 	settings, where, err := parse[writerSettings](outside, flag)
 	if err != nil {
-		return err
-	}
-	if err := where.exists(); err != nil {
 		return err
 	}
 	w, err := newWriter(ctx, outside, where, settings)

@@ -45,8 +45,8 @@ func withStored(
 	switch {
 	case differs == nil:
 	case refuses:
-		return set, stored, usageError{errors.Join(differs, fmt.Errorf("unset what differs, or pass --override-settings to write "+
-			"all the same: the ledger has the settings of %s, stored at %s",
+		return set, stored, usageError{errors.Join(differs, fmt.Errorf("unset what differs, or pass --override-settings "+
+			"to write all the same: the ledger has the settings of %s, stored at %s",
 			phrase.Safe(stored.StoredBy), phrase.LocalTime(stored.StoredAt)))}
 	default:
 		for line := range strings.SplitSeq(differs.Error(), "\n") {

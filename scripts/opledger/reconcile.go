@@ -57,9 +57,6 @@ func newReconcile(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := where.exists(); err != nil {
-				return err
-			}
 			s, err := openWriter(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,

@@ -14,6 +14,7 @@ import (
 // fakeGemini is a simulator without faults, and the variables that point a command at it.
 func fakeGemini(t *testing.T, f file) (sim *geminisim.Sim, variables []string) {
 	t.Helper()
+	f.empty()
 	sim = geminisim.New(geminisim.Config{Seed: 1})
 	server := httptest.NewServer(sim.Handler())
 	t.Cleanup(func() {
@@ -49,6 +50,7 @@ func start(t *testing.T, sim *geminisim.Sim, displayName string, script geminisi
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
+	f.empty()
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
 	s := cli(t, variables, "register", "https://generativelanguage.googleapis.com/v1beta/batches/Abc/").want(t, exitDone)
 	if s.out != "batches/Abc registered, PENDING\n" {

@@ -105,9 +105,6 @@ func (r *replayer) here() bool { return r.topic == "" && !r.left }
 func withReplayer(
 	ctx context.Context, r replayer, settings writerSettings, where location, do func(*replayer) error,
 ) error {
-	if err := where.exists(); err != nil {
-		return err
-	}
 	where.readOnly = r.dryRun
 	w, err := newWriter(ctx, r.outside, where, settings)
 	if err != nil {

@@ -182,6 +182,7 @@ func TestSubmitRequests(t *testing.T) {
 func TestSubmitWithoutGemini(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
+	f.empty()
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"}
 	cli(t, variables, submissions[0].args...).want(t, exitFailed, "not submitted", "connection refused").complaint(t)
 }

@@ -135,6 +135,12 @@ func (f file) ago(behind time.Duration, do func(context.Context, *ledger.Ledger)
 	}
 }
 
+// empty makes the ledger, without a document in it.
+func (f file) empty() {
+	f.t.Helper()
+	f.with(func(context.Context, *ledger.Ledger) error { return nil })
+}
+
 // register records operations, in this order.
 func (f file) register(names ...string) {
 	f.t.Helper()
