@@ -84,7 +84,7 @@ func TestIntentProblems(t *testing.T) {
 		"everything": {
 			`{"intent":true,"name":"batches/a","jobKind":"` + long +
 				`","metadata":[],"submittedAt":"2026-01-22T12:00:00Z","correlationId":"` + long + `","collection":"x","more":1}`,
-			[]string{`"more"`, "name", "metadata", "jobKind", "correlationId", "submittedAt", "collection"},
+			[]string{"metadata", `"more"`, "jobKind", "correlationId", "collection", "name", "submittedAt"},
 		},
 		"everything of the wrong kind": {
 			`{"intent":true,"correlationId":1,"metadata":2,"collection":3}`,

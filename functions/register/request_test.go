@@ -52,12 +52,12 @@ func TestProblems(t *testing.T) {
 		"everything": {
 			`{"name":"","jobKind":"` + long + `","metadata":[],"submittedAt":"2027-01-01T00:00:00Z","correlationId":"` + long +
 				`"}`,
-			[]string{"name", "metadata", "jobKind", "correlationId", "submittedAt"},
+			[]string{"metadata", "name", "jobKind", "correlationId", "submittedAt"},
 		},
 		"everything of the wrong kind": {
 			`{"name":1,"jobKind":2,"metadata":3,"submittedAt":4,"correlationId":5,"kind":6,"job":7}`,
-			[]string{"correlationId: it must be a text", `"job":`, "jobKind: it must be", `"kind":`, "name: it must be",
-				"submittedAt: it must be a time", "metadata"},
+			[]string{"correlationId: it must be a text", `"job":`, "jobKind: it must be", `"kind":`, "metadata",
+				"name: it must be", "submittedAt: it must be a time"},
 		},
 	} {
 		var first []string
@@ -128,15 +128,14 @@ func TestMistypedFields(t *testing.T) {
 func TestUndecodableBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const body = `the body is not a registration, which is {"name","jobKind","metadata","submittedAt",` +
-		`"correlationId"}, nor an intent, ` +
-		`which is {"intent":true,"correlationId","attempt","jobKind","metadata","collection"}: `
+	const body = `; a registration is {"name":"batches/abc123",…}, and an intent ` +
+		`{"intent":true,"correlationId":"nightly-2026-11-21",…}`
 	for sent, want := range map[string]string{
 		`{"name":"batches/a","metadata":5}`:   `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
 		`{"name":"batches/a","metadata":[1]}`: `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
-		`name=a`:                              body + "it is not JSON (byte 2)",
-		`{"name":"batches/a"`:                 body + "it is not JSON (byte 19)",
-		`["batches/a"]`:                       body + "it is no JSON object",
+		`name=a`:                              "the body: it is not JSON (byte 2)" + body,
+		`{"name":"batches/a"`:                 "the body: it is not JSON (byte 19)" + body,
+		`["batches/a"]`:                       "the body: it is no JSON object" + body,
 	} {
 		if r := w.post(sent); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
 			t.Errorf("%s: %d %q, want 400 %q", sent, r.Status, r.Error.Problems, want)
@@ -153,7 +152,7 @@ func TestManyUnknownFields(t *testing.T) {
 	}
 	r := newWorld(t).post("{" + body.String() + `"name":"batches/a"}`)
 	if n := len(r.Error.Problems); r.Status != http.StatusBadRequest || n != 21 ||
-		r.Error.Problems[n-1] != "5 more fields do not exist" {
+		r.Error.Problems[n-1] != "5 more fields: they do not exist" {
 		t.Errorf("%d %q", r.Status, r.Error.Problems)
 	}
 }

@@ -21,7 +21,7 @@ func TestCorrelationID(t *testing.T) {
 	const body = `{"type":"batch.succeeded","timestamp":%q,"data":{"id":%q,"output_file_uri":"files/of-%s",
 		"user_metadata":{"opledger_correlation_id":"job-1"}}}`
 	const mine, other = "batches/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "batches/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-	registration := ledger.Registration{CorrelationID: "job-1"}
+	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-1"}}
 	registration.Name.Key, registration.Name.Resource = mine, mine
 	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestCorrelationID(t *testing.T) {
 func TestCanaryIsNoException(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	registration := ledger.Registration{CorrelationID: operation.CanaryPrefix + "1"}
+	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: operation.CanaryPrefix + "1"}}
 	registration.Name.Key, registration.Name.Resource = "batches/a", "batches/a"
 	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestUnverifiedOtherNameSameID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	mine, other := w.batch("mine", geminisim.StateRunning), w.batch("other", geminisim.StateSucceeded)
-	registration := ledger.Registration{CorrelationID: "job-1"}
+	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-1"}}
 	registration.Name.Key, registration.Name.Resource = w.key(mine), mine
 	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,9 @@ func TestConfirmedCorrelation(t *testing.T) {
 			}
 			w := newWorld(t, options{confirm: policy})
 			name := w.create(aVideo, "v", geminisim.VideoSucceeded, "")
-			if _, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: id}); err != nil {
+			if _, err := w.ledger.Intend(t.Context(), ledger.Intention{
+				Submission: operation.Submission{CorrelationID: id},
+			}); err != nil {
 				t.Fatal(err)
 			}
 			body := fmt.Sprintf(`{"type":"video.generated","data":{"id":%q,"user_metadata":{"opledger_correlation_id":%q}}}`,
@@ -145,7 +147,9 @@ func TestConfirmedCorrelation(t *testing.T) {
 			}
 			w.wantAccepted(r, "applied", "advanced", c.bound)
 			w.wantState(name, operation.Succeeded)
-			intent, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: id}) // returns what is stored
+			intent, err := w.ledger.Intend(t.Context(), ledger.Intention{
+				Submission: operation.Submission{CorrelationID: id},
+			}) // returns what is stored
 			want := map[bool]ledger.IntentState{true: ledger.IntentBound, false: ledger.IntentOpen}[c.bound]
 			if err != nil || intent.State != want || c.bound != (intent.Operation == w.key(name)) {
 				t.Errorf("%+v, %v, want %s", intent, err, want)
@@ -161,7 +165,7 @@ func TestClaimedCorrelation(t *testing.T) {
 	for _, policy := range []trust.Policy{trust.Dynamic, trust.Never} {
 		w := newWorld(t, options{confirm: policy})
 		name := w.create(aBatch, "a", geminisim.StateSucceeded, "")
-		registration := ledger.Registration{CorrelationID: "job-7"}
+		registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-7"}}
 		registration.Name.Key, registration.Name.Resource = w.key(name), name
 		if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 			t.Fatal(err)

@@ -196,7 +196,7 @@ func TestRegisteredLater(t *testing.T) {
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	registration := ledger.Registration{CorrelationID: "job-7"}
+	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-7"}}
 	registration.Name.Key, registration.Name.Resource = "batches/a", "batches/a"
 	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)

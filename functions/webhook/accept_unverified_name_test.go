@@ -16,7 +16,9 @@ import (
 // intend records the intent of a submitter that has not registered its operation.
 func (w *world) intend(id string, in operation.Collection) {
 	w.Helper()
-	if _, err := w.ledger.Intend(w.Context(), ledger.Intention{CorrelationID: id, Collection: in}); err != nil {
+	if _, err := w.ledger.Intend(w.Context(), ledger.Intention{
+		Submission: operation.Submission{CorrelationID: id}, Collection: in,
+	}); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -69,7 +69,7 @@ func TestUnverifiedAboutAnother(t *testing.T) {
 	w := newWorld(t, options{})
 	mine, other := w.batch("mine", geminisim.StateRunning), w.batch("other", geminisim.StateRunning)
 	w.register(mine)
-	registration := ledger.Registration{CorrelationID: "job-other"}
+	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-other"}}
 	registration.Name.Key, registration.Name.Resource = w.key(other), other
 	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)

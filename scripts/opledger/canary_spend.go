@@ -56,7 +56,7 @@ func (f *canarySpend) agree(ctx context.Context, outside environment, rules []le
 	if f.yes {
 		return nil
 	}
-	rec := operation.Record{JobKind: canary.JobKind, State: operation.Succeeded}
+	rec := operation.Record{Submission: operation.Submission{JobKind: canary.JobKind}, State: operation.Succeeded}
 	effects := "no effect"
 	var names []string
 	for _, rule := range rules {
@@ -119,7 +119,8 @@ func (f *canarySpend) open(ctx context.Context, settings config.Gemini, endpoint
 func (f *canarySpend) submit(ctx context.Context, s *submit.Submitter, redactor *diag.Redactor, id string,
 	uris []string,
 ) (string, error) {
-	submitted, err := s.Batch(ctx, submit.Job{CorrelationID: id, JobKind: canary.JobKind}, f.model, &genai.BatchJobSource{
+	submitted,
+		err := s.Batch(ctx, operation.Submission{CorrelationID: id, JobKind: canary.JobKind}, f.model, &genai.BatchJobSource{
 		InlinedRequests: []*genai.InlinedRequest{{Contents: genai.Text("Answer with one word: ok")}},
 	}, &genai.CreateBatchJobConfig{DisplayName: canary.JobKind, WebhookConfig: &genai.WebhookConfig{Uris: uris}})
 	if err != nil {

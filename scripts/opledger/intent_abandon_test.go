@@ -16,10 +16,13 @@ func TestAbandonIntent(t *testing.T) {
 	f := newFile(t)
 	f.register()
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night 1", Collection: operation.Batches})
+		_, err := l.Intend(ctx, ledger.Intention{
+			Submission: operation.Submission{CorrelationID: "night 1"}, Collection: operation.Batches,
+		})
 		if err == nil {
 			_, err = l.Register(ctx, ledger.Registration{
-				Name: operation.Name{Key: "batches/a", Resource: "batches/a"}, CorrelationID: "bound",
+				Name:       operation.Name{Key: "batches/a", Resource: "batches/a"},
+				Submission: operation.Submission{CorrelationID: "bound"},
 			})
 		}
 		return err

@@ -16,9 +16,11 @@ func TestForgetIntent(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night 1"})
+		_, err := l.Intend(ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: "night 1"}})
 		name := operation.Name{Key: "batches/a", Resource: "batches/a"}
-		_, registerErr := l.Register(ctx, ledger.Registration{Name: name, CorrelationID: "night-2"})
+		_, registerErr := l.Register(ctx, ledger.Registration{
+			Name: name, Submission: operation.Submission{CorrelationID: "night-2"},
+		})
 		return errors.Join(err, registerErr)
 	})
 	variables := []string{"OPLEDGER_STORE=" + f.store()}

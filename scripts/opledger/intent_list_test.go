@@ -24,13 +24,13 @@ func TestListIntents(t *testing.T) {
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, id := range []string{"c-1", "c-2\x1b[2J", "bound"} {
 			if _, err := l.Intend(ctx, ledger.Intention{
-				CorrelationID: id, JobKind: "nightly", Collection: operation.Batches,
+				Submission: operation.Submission{CorrelationID: id, JobKind: "nightly"}, Collection: operation.Batches,
 			}); err != nil {
 				return err
 			}
 		}
 		_, err := l.Register(ctx, ledger.Registration{Name: operation.Name{Key: "batches/a", Resource: "batches/a"},
-			CorrelationID: "bound"})
+			Submission: operation.Submission{CorrelationID: "bound"}})
 		return err
 	})
 	s := cli(t, variables, "intent", "list").want(t, exitDone)

@@ -55,7 +55,7 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 	out.line("  operation", phrase.Safe(string(intent.Operation)))
 	out.line("  bound by", phrase.Safe(string(intent.BoundBy)))
 	out.line("  collection", phrase.Safe(string(intent.Collection)))
-	out.line("  job kind", phrase.Safe(intent.JobKind))
+	submissionLines(out, intent.Submission)
 	out.line("  recorded", intent.CreatedAt)
 	out.line("  renewed", intent.RenewedAt)
 	if at := intent.Unlisted(); !at.IsZero() {
@@ -70,7 +70,6 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 	for _, kept := range intent.Names {
 		out.line("  named by a delivery", phrase.Safe(kept.Name)+" at "+phrase.LocalTime(kept.At))
 	}
-	out.line("  metadata", phrase.Safe(string(intent.Metadata)))
 	out.line("  kept until", intent.ExpireAt)
 	return out.end()
 }

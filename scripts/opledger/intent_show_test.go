@@ -16,7 +16,9 @@ func TestIntentUnlisted(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night", Collection: operation.Batches})
+		_, err := l.Intend(ctx, ledger.Intention{
+			Submission: operation.Submission{CorrelationID: "night"}, Collection: operation.Batches,
+		})
 		if err != nil {
 			return err
 		}
@@ -43,7 +45,9 @@ func TestShowIntent(t *testing.T) {
 	f := newFile(t)
 	f.register("batches/a")
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night/1", JobKind: "nightly", Collection: operation.Batches})
+		_, err := l.Intend(ctx, ledger.Intention{
+			Submission: operation.Submission{CorrelationID: "night/1", JobKind: "nightly"}, Collection: operation.Batches,
+		})
 		if err == nil {
 			_, err = l.KeepName(ctx, "night/1", operation.Name{Key: "batches/x", Resource: "projects/p/batches/x"})
 		}

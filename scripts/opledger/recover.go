@@ -200,7 +200,7 @@ func (d recoverer) open(ctx context.Context, done map[lostEffect]bool, missing *
 func (d recoverer) write(ctx context.Context, missing recovery) error {
 	for _, line := range missing.intents {
 		if _, err := d.ledger.Intend(ctx, ledger.Intention{
-			CorrelationID: line.Correlation, JobKind: line.JobKind, Collection: operation.Collection(line.Collection),
+			Submission: line.submission(), Collection: operation.Collection(line.Collection),
 		}); err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (d recoverer) write(ctx context.Context, missing recovery) error {
 			return fmt.Errorf("registering %q again: %w", line.Operation, err)
 		}
 		if _, err := d.ledger.Register(ctx, ledger.Registration{
-			Name: name, JobKind: line.JobKind, CorrelationID: line.Correlation, SubmittedAt: line.Time,
+			Name: name, Submission: line.submission(), SubmittedAt: line.Time,
 		}); err != nil {
 			return err
 		}

@@ -44,6 +44,11 @@ type logEntry struct {
 	Time        time.Time     `json:"time"`
 }
 
+// submission is what the submitter said, as far as the log has it.
+func (l logEntry) submission() operation.Submission {
+	return operation.Submission{CorrelationID: l.Correlation, JobKind: l.JobKind}
+}
+
 // readEvidence reads a log: the lines that the functions print, one JSON object each, or the list
 // of entries that `gcloud logging read --format=json` prints. It skips lines that are no JSON
 // object.

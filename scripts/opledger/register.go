@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -15,8 +14,8 @@ import (
 )
 
 func newRegister(outside environment) *cobra.Command {
-	var store, metadata, submittedAt string
-	var request registerfn.Request
+	var store, submittedAt string
+	var flags submissionFlags
 	cmd := &cobra.Command{
 		Use:   "register NAME",
 		Short: "Record an operation that was submitted elsewhere",
@@ -28,16 +27,13 @@ func newRegister(outside environment) *cobra.Command {
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			request.Name = args[0]
-			if metadata != "" {
-				request.Metadata = json.RawMessage(metadata)
-			}
+			request := registerfn.Request{Submission: flags.submission(), Name: args[0]}
 			if submittedAt != "" {
 				at, err := time.Parse(time.RFC3339, submittedAt)
 				if err != nil {
 					return usageError{fmt.Errorf("--submitted-at: %q is not a time such as 2026-11-21T02:00:00Z", submittedAt)}
 				}
-				request.SubmittedAt = &at
+				request.SubmittedAt = at
 			}
 			registration, err := request.Registration(time.Now())
 			if err != nil {
@@ -52,10 +48,8 @@ func newRegister(outside environment) *cobra.Command {
 	}
 	storeFlag(cmd, &store)
 	overrideFlag(cmd, &outside)
-	cmd.Flags().StringVar(&request.JobKind, "job-kind", "", "your label for what the job is for")
-	cmd.Flags().StringVar(&metadata, "metadata", "", "a JSON object of your own")
+	flags.add(cmd, "the id that you put in the operation's user metadata")
 	cmd.Flags().StringVar(&submittedAt, "submitted-at", "", "when it was submitted, RFC 3339 (default now)")
-	cmd.Flags().StringVar(&request.CorrelationID, "correlation-id", "", "the id that you put in the job's user metadata")
 	jsonFlag(cmd, &outside)
 	return cmd
 }

@@ -162,7 +162,7 @@ func effectLines(out *table, e ledger.Effect, v phrase.EffectView) {
 func recordLines(out *table, r operation.Record) {
 	out.line(phrase.Safe(string(r.Key)), phrase.State(r))
 	out.line("  name", phrase.Safe(r.Name))
-	out.line("  job kind", phrase.Safe(r.JobKind))
+	submissionLines(out, r.Submission)
 	out.line("  submitted", r.SubmittedAt)
 	settled := phrase.LocalTime(r.SettledAt)
 	if r.Settled() {
@@ -186,11 +186,9 @@ func recordLines(out *table, r operation.Record) {
 	if r.Abandoned != nil {
 		out.line("  abandoned", phrase.Abandoned(*r.Abandoned))
 	}
-	out.line("  correlation id", phrase.Safe(r.CorrelationID))
 	out.line("  output", phrase.Safe(r.Result.OutputFile))
 	if r.Result.ErrorCode != "" || r.Result.ErrorMessage != "" {
 		out.line("  error", phrase.Safe(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
 	}
-	out.line("  metadata", phrase.Safe(string(r.Metadata)))
 	out.line("  kept until", r.ExpireAt)
 }

@@ -49,16 +49,13 @@ type submitSettings struct {
 
 // submitFlags are the flags of every kind of operation.
 type submitFlags struct {
-	store, metadata, webhookURL string
-	job                         submit.Job
+	submissionFlags
+	store, webhookURL string
 }
 
 func (f *submitFlags) add(cmd *cobra.Command, outside *environment) {
 	storeFlag(cmd, &f.store)
-	cmd.Flags().StringVar(&f.job.JobKind, "job-kind", "", "your label for what the job is for")
-	cmd.Flags().StringVar(&f.metadata, "metadata", "", "a JSON object of your own, for the ledger and the effects")
-	cmd.Flags().StringVar(&f.job.CorrelationID, "correlation-id", "",
-		"your own id for the job, such as nightly-2026-11-21 (default a random one)")
+	f.submissionFlags.add(cmd, "your own id for the operation, such as nightly-2026-11-21 (default a random one)")
 	cmd.Flags().StringVar(&f.webhookURL, "webhook-url", "",
 		"an https address that Gemini delivers to instead of the registered webhooks")
 	overrideFlag(cmd, outside)
@@ -71,12 +68,10 @@ func (f *submitFlags) check() error {
 	if f.webhookURL != "" {
 		problems = append(problems, prefixed("--webhook-url", config.CheckWebhookURL(f.webhookURL)))
 	}
-	if f.job.CorrelationID != "" {
-		problems = append(problems, prefixed("--correlation-id", gemini.CheckCorrelationID(f.job.CorrelationID)))
+	if f.said.CorrelationID != "" {
+		problems = append(problems, prefixed("--correlation-id", gemini.CheckCorrelationID(f.said.CorrelationID)))
 	}
-	var err error
-	f.job.Metadata, err = operation.ParseMetadata([]byte(f.metadata))
-	return errors.Join(append(problems, prefixed("--metadata", err))...)
+	return errors.Join(append(problems, f.submission().Validate().Err())...)
 }
 
 // uris is the address of --webhook-url, if any.
@@ -159,7 +154,8 @@ func (f *submitFlags) report(
 ) error {
 	if err != nil {
 		what := errors.New(redactor.Text(err.Error()))
-		if errors.Is(err, submit.ErrJob) || errors.Is(err, gemini.ErrCorrelationID) || errors.Is(err, ledger.ErrIntention) {
+		if errors.Is(err, submit.ErrInput) || errors.Is(err, gemini.ErrCorrelationID) ||
+			errors.Is(err, operation.ErrSubmission) {
 			return usageError{what}
 		}
 		what = fmt.Errorf("%w%s", what, whatNext(submitted, err))

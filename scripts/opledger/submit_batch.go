@@ -38,10 +38,10 @@ func newSubmitBatch(outside environment) *cobra.Command {
 			return flags.submit(cmd, outside, func(ctx context.Context, s *submit.Submitter) (submit.Submitted, error) {
 				batch := &genai.CreateBatchJobConfig{DisplayName: displayName, WebhookConfig: flags.webhook()}
 				if file != "" {
-					return s.Batch(ctx, flags.job, model, &genai.BatchJobSource{FileName: file}, batch)
+					return s.Batch(ctx, flags.submission(), model, &genai.BatchJobSource{FileName: file}, batch)
 				}
-				submitted, err := s.Requests(ctx, flags.job, model, lines, batch)
-				if errors.Is(err, submit.ErrJob) {
+				submitted, err := s.Requests(ctx, flags.submission(), model, lines, batch)
+				if errors.Is(err, submit.ErrInput) {
 					err = prefixed("--requests", err)
 				}
 				return submitted, err

@@ -27,7 +27,7 @@ func newSubmitInteraction(outside environment) *cobra.Command {
 				Model: interactions.Model(model), Input: &text, WebhookConfig: &interactions.WebhookConfig{Uris: flags.uris()},
 			})
 			return flags.submit(cmd, outside, func(ctx context.Context, s *submit.Submitter) (submit.Submitted, error) {
-				return s.Interaction(ctx, flags.job, body)
+				return s.Interaction(ctx, flags.submission(), body)
 			})
 		},
 	}

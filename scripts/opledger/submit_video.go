@@ -21,7 +21,7 @@ func newSubmitVideo(outside environment) *cobra.Command {
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.submit(cmd, outside, func(ctx context.Context, s *submit.Submitter) (submit.Submitted, error) {
-				return s.Video(ctx, flags.job, model, &genai.GenerateVideosSource{Prompt: prompt},
+				return s.Video(ctx, flags.submission(), model, &genai.GenerateVideosSource{Prompt: prompt},
 					&genai.GenerateVideosConfig{WebhookConfig: flags.webhook()})
 			})
 		},

@@ -129,7 +129,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"submit", "interaction", "--input", "x"}, []string{"--model"}},
 		{[]string{"submit", "video", "--model", "veo", "--prompt", "p", "--metadata", "[1]", "--correlation-id", "two words",
 			"--webhook-url", "http://x"},
-			[]string{"--metadata", "--correlation-id", "--webhook-url"}},
+			[]string{"metadata: ", "--correlation-id", "--webhook-url"}},
 		{[]string{"serve", "--port", "70000"}, []string{"--port", "65535"}},
 		{[]string{"serve", "now"}, []string{"serve --help"}},
 	} {

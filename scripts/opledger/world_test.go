@@ -148,7 +148,7 @@ func (f file) register(names ...string) {
 		for _, text := range names {
 			name, err := operation.ParseName(text, "")
 			if err == nil {
-				_, err = l.Register(ctx, ledger.Registration{Name: name, JobKind: "test"})
+				_, err = l.Register(ctx, ledger.Registration{Name: name, Submission: operation.Submission{JobKind: "test"}})
 			}
 			if err != nil {
 				return err

@@ -60,8 +60,9 @@ func planned(t *testing.T) (*ledger.Ledger, func(time.Duration)) {
 		t.Fatal(err)
 	}
 	n := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(t.Context(), ledger.Registration{Name: n, JobKind: "review",
-		Metadata: `{"who":"<me>"}`}); err != nil {
+	if _, err := l.Register(t.Context(), ledger.Registration{
+		Name: n, Submission: operation.Submission{JobKind: "review", Metadata: `{"who":"<me>"}`},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Ingest(t.Context(), operation.Event{

@@ -108,7 +108,9 @@ func (w *itemsWorld) end() *itemsWorld {
 	w.Helper()
 	l := w.over(w.store)
 	called := operation.Name{Key: w.key, Resource: string(w.key)}
-	if _, err := l.Register(w.Context(), ledger.Registration{Name: called, JobKind: "test"}); err != nil {
+	if _, err := l.Register(w.Context(), ledger.Registration{
+		Name: called, Submission: operation.Submission{JobKind: "test"},
+	}); err != nil {
 		w.Fatal(err)
 	}
 	if _, err := l.Ingest(w.Context(), operation.Event{

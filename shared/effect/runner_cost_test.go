@@ -53,7 +53,9 @@ func manyEnded(t testing.TB, store ledger.Store, n int) *ledger.Ledger {
 	}
 	eachOf(t, 0, n, 16, func(i int) error {
 		called := operation.Name{Key: nth(i), Resource: string(nth(i))}
-		if _, err := l.Register(t.Context(), ledger.Registration{Name: called, JobKind: "test"}); err != nil {
+		if _, err := l.Register(t.Context(), ledger.Registration{
+			Name: called, Submission: operation.Submission{JobKind: "test"},
+		}); err != nil {
 			return err
 		}
 		_, err := l.Ingest(t.Context(), operation.Event{

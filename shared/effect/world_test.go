@@ -78,7 +78,9 @@ func (w *world) plan() {
 	w.Helper()
 	l := w.over(w.store)
 	operationName := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(w.ctx, ledger.Registration{Name: operationName, JobKind: "test"}); err != nil {
+	if _, err := l.Register(w.ctx, ledger.Registration{
+		Name: operationName, Submission: operation.Submission{JobKind: "test"},
+	}); err != nil {
 		w.Fatal(err)
 	}
 	if _, err := l.Ingest(w.ctx, operation.Event{

@@ -59,6 +59,7 @@ func statusOf(err error) int {
 		status int
 	}{
 		{operation.ErrName, http.StatusBadRequest},
+		{operation.ErrSubmission, http.StatusBadRequest},
 		{operation.ErrMetadata, http.StatusBadRequest},
 		{ledger.ErrMessage, http.StatusBadRequest},
 		{ledger.ErrInvalid, http.StatusBadRequest},

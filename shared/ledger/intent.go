@@ -25,19 +25,17 @@ const (
 // so that the job of a submitter that dies in between is found [G6]. It ties the id to its
 // operation, so that an event which carries only the id finds the operation [K6].
 type Intent struct {
-	Schema        int         `json:"schema" firestore:"schema"`
-	Version       int64       `json:"version" firestore:"version"`
-	CorrelationID string      `json:"correlationId" firestore:"correlationId"`
-	State         IntentState `json:"state" firestore:"state"`
+	Schema  int   `json:"schema" firestore:"schema"`
+	Version int64 `json:"version" firestore:"version"`
+	// Submission is what the operation is registered with. It has a correlation id.
+	operation.Submission
+	State IntentState `json:"state" firestore:"state"`
 	// Operation is the one that the id was seen with, or is bound to.
 	Operation operation.Key `json:"operation,omitempty" firestore:"operation,omitempty"`
 	// BoundBy is who named Operation: the path of an event, or BySubmitter. Only a submitter knows
 	// its operation's name for certain; an event knows the name that it came under.
 	BoundBy operation.Source `json:"boundBy,omitempty" firestore:"boundBy,omitempty"`
-	// JobKind and Metadata are what the operation is registered with. Collection is where the
-	// operation will be, if that is known.
-	JobKind    string               `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
-	Metadata   operation.Metadata   `json:"metadata,omitempty" firestore:"metadata,omitempty"`
+	// Collection is where the operation will be, if that is known.
 	Collection operation.Collection `json:"collection,omitempty" firestore:"collection,omitempty"`
 	CreatedAt  time.Time            `json:"createdAt" firestore:"createdAt"`
 	// RenewedAt is when a restarted submitter last announced a submission.

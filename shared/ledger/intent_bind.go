@@ -11,7 +11,7 @@ import (
 
 // A binding is what a registration's correlation id leads to.
 type binding struct {
-	registration Registration // without the id where that is refused; completed with the intent's job kind and metadata
+	registration Registration // without the id where that is refused; completed by the intent
 	intent       Intent       // as it was before this registration binds it
 	writes       []Write
 	refused      error            // ErrCorrelation, where the id belongs elsewhere
@@ -51,12 +51,7 @@ func (l *Ledger) bind(
 			return b, err
 		}
 	}
-	if r.JobKind == "" {
-		b.registration.JobKind = intent.JobKind
-	}
-	if r.Metadata == "" {
-		b.registration.Metadata = intent.Metadata
-	}
+	b.registration.Submission = r.Submission.Fill(intent.Submission)
 	b.intent = intent
 	intent.CorrelationID = r.CorrelationID
 	b.writes = append(b.writes, l.writeIntent(doc, intent.bound(r.Name.Key, cmp.Or(r.By, BySubmitter)), now))
@@ -139,7 +134,8 @@ func (l *Ledger) seen(c correlation, e operation.Event, now time.Time) []Write {
 		return nil
 	}
 	return []Write{l.writeIntent(c.doc, Intent{
-		CorrelationID: e.CorrelationID, State: IntentSeen, Operation: e.Key, BoundBy: e.Source,
+		Submission: operation.Submission{CorrelationID: e.CorrelationID}, State: IntentSeen, Operation: e.Key,
+		BoundBy: e.Source,
 	}, now)}
 }
 
@@ -148,8 +144,7 @@ func (l *Ledger) adopt(
 	rec operation.Record, c correlation, e operation.Event, now time.Time,
 ) (operation.Record, Write, error) {
 	rec, err := l.merge(rec, Registration{
-		Name: e.Name, JobKind: c.intent.JobKind, Metadata: c.intent.Metadata,
-		SubmittedAt: c.intent.AttemptedAt(), CorrelationID: c.intent.CorrelationID,
+		Name: e.Name, Submission: c.intent.Submission, SubmittedAt: c.intent.AttemptedAt(),
 	}, now)
 	return rec, l.writeIntent(c.doc, c.intent.bound(e.Key, e.Source), now), err
 }

@@ -3,10 +3,8 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
@@ -14,11 +12,7 @@ import (
 
 // An Intention is what a submitter is about to submit.
 type Intention struct {
-	// CorrelationID is the submitter's own id of the job, unique to it, which it puts into the
-	// job's user metadata [K6].
-	CorrelationID string
-	JobKind       string
-	Metadata      operation.Metadata
+	operation.Submission // with a correlation id
 	// Collection is where the operation will be; empty where that is not known. Only an intent of
 	// operation.Batches can be decided without an operator after its submitter died.
 	Collection operation.Collection
@@ -27,42 +21,18 @@ type Intention struct {
 	Attempt string
 }
 
-// ErrIntention is wrapped by every problem of an Intention. No retry of the same one helps.
-var ErrIntention = errors.New("the intent cannot be recorded")
-
-// MaxCorrelationBytes bounds a correlation id: a longer one is not recognized in events.
-const MaxCorrelationBytes = 256
-
-// Validate returns every problem of the intention, joined; nil if there is none. Each wraps
-// ErrIntention, and operation.ErrMetadata where it is about the metadata.
-func (i Intention) Validate() error {
-	var problems []error
-	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%w: "+format, append([]any{ErrIntention}, args...)...))
+// Validate returns every problem of the intention.
+func (i Intention) Validate() operation.Problems {
+	problems := i.Submission.Validate()
+	if i.CorrelationID == "" {
+		problems.Add("correlationId", "it is missing; an intent needs one that no other job has")
 	}
-	switch {
-	case i.CorrelationID == "":
-		add("its correlation id is missing; choose one that no other job has")
-	case len(i.CorrelationID) > MaxCorrelationBytes:
-		add("its correlation id has %d bytes, more than %d", len(i.CorrelationID), MaxCorrelationBytes)
-	case operation.Garbled(i.CorrelationID):
-		add("its correlation id %+q is not UTF-8, or has U+FFFD in place of what was not", i.CorrelationID)
+	problems.AddID("attempt", i.Attempt)
+	if known := operation.Collections(); i.Collection != "" && !slices.Contains(known, i.Collection) {
+		problems.Add("collection", "it must be %s, not %s%s",
+			diag.OneOf(known), diag.Quote(string(i.Collection)), diag.DidYouMean(string(i.Collection), known))
 	}
-	if len(i.Attempt) > MaxCorrelationBytes || operation.Garbled(i.Attempt) {
-		add("its attempt %+.100q is not UTF-8 of at most %d bytes", i.Attempt, MaxCorrelationBytes)
-	}
-	if !utf8.ValidString(i.JobKind) {
-		add("its job kind %q is not UTF-8", i.JobKind)
-	}
-	if _, err := operation.ParseMetadata([]byte(i.Metadata)); err != nil {
-		add("%w", err)
-	} else if len(i.Metadata) > MaxMetadataBytes {
-		add("%w: it has %d bytes, more than %d", operation.ErrMetadata, len(i.Metadata), MaxMetadataBytes)
-	}
-	if i.Collection != "" && !slices.Contains(operation.Collections(), i.Collection) {
-		add("%q is not a collection; it must be %s", i.Collection, diag.OneOf(operation.Collections()))
-	}
-	return errors.Join(problems...)
+	return problems
 }
 
 // Intend records an intent before the submission, and decides what its submitter may do [G6]: see
@@ -72,9 +42,9 @@ func (i Intention) Validate() error {
 // with another id.
 //
 // Calling it again with the same attempt is safe, until the operation is created. Errors:
-// ErrIntention; otherwise as Ingest, and then nothing may be submitted.
+// operation.ErrSubmission; otherwise as Ingest, and then nothing may be submitted.
 func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
-	if err := i.Validate(); err != nil {
+	if err := i.Validate().Err(); err != nil {
 		return Intent{}, err
 	}
 	var intent Intent
@@ -109,8 +79,8 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 			return l.commit(ctx, *write)
 		}
 		write := l.writeIntent(doc, Intent{
-			CorrelationID: i.CorrelationID, State: IntentOpen, Writer: nonce, CreatedAt: operation.Instant(snapshot.ReadTime),
-			JobKind: i.JobKind, Metadata: i.Metadata, Collection: i.Collection,
+			Submission: i.Submission, State: IntentOpen, Writer: nonce, CreatedAt: operation.Instant(snapshot.ReadTime),
+			Collection: i.Collection,
 		}.announced(i.Attempt), snapshot.ReadTime)
 		intent = write.Data.(Intent)
 		intent.Created, intent.Verdict = true, MaySubmit
@@ -135,9 +105,8 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 		return Intent{}, nil, err
 	}
 	registered, messages, err := l.register(ctx, Registration{
-		Name:    operation.Name{Key: seen.Operation, Resource: cmp.Or(rec.Name, string(seen.Operation))},
-		JobKind: i.JobKind, Metadata: i.Metadata, SubmittedAt: seen.CreatedAt, CorrelationID: i.CorrelationID,
-		By: seen.BoundBy,
+		Name:       operation.Name{Key: seen.Operation, Resource: cmp.Or(rec.Name, string(seen.Operation))},
+		Submission: i.Submission, SubmittedAt: seen.CreatedAt, By: seen.BoundBy,
 	}, again)
 	if err != nil {
 		return Intent{}, nil, err

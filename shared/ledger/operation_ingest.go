@@ -244,7 +244,7 @@ func (c *ingestion) plan(ctx context.Context, e operation.Event, at reading, d *
 	if rec.Key == "" {
 		rec = operation.Record{
 			Key: e.Key, Collection: e.Key.Collection(), Name: e.Resource, CreatedAt: at.now,
-			CorrelationID: e.CorrelationID,
+			Submission: operation.Submission{CorrelationID: e.CorrelationID},
 		}
 	}
 	before := rec

@@ -52,7 +52,9 @@ func TestFilters(t *testing.T) {
 func TestFilterMatches(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	pending := operation.Record{State: operation.Running, CreatedAt: at, Collection: "batches", JobKind: "a-b"}
+	pending := operation.Record{
+		State: operation.Running, CreatedAt: at, Collection: "batches", Submission: operation.Submission{JobKind: "a-b"},
+	}
 	conflict := pending
 	conflict.State, conflict.ConflictState, conflict.ConflictAt = operation.Succeeded, operation.Failed, at
 	for _, test := range []struct {

@@ -12,11 +12,9 @@ import (
 
 // A Registration states that an operation was submitted.
 type Registration struct {
-	Name          operation.Name
-	JobKind       string
-	Metadata      operation.Metadata
-	SubmittedAt   time.Time // zero or 1970: now
-	CorrelationID string    // the submitter's own id of the job, if it has one [K6]
+	Name operation.Name
+	operation.Submission
+	SubmittedAt time.Time // zero or 1970: now
 	// By is the BoundBy of the intent; empty: BySubmitter.
 	By operation.Source
 }
@@ -44,16 +42,19 @@ type Registered struct {
 var ErrCorrelation = errors.New("the correlation id and the operation do not belong together")
 
 // Register creates the operation's record, the instant its name is known [L2], or adds to an
-// existing one: the job kind only where there is none, and new fields of the metadata. Where
+// existing one what that lacks, of the metadata each field. Where
 // deliveries came first, their state stands, and its effects are planned in the same commit [W5].
-// That commit also binds an intent that waits under the correlation id, whose job kind and metadata
-// complete the registration [G6].
+// That commit also binds an intent that waits under the correlation id, whose submission
+// completes the registration [G6].
 //
 // Registering the same again changes nothing and is safe; after a commit whose answer was lost the
 // operation counts as known. Effects are planned when an operation is first registered, or first
-// has a job kind: a rule that is added later plans nothing for earlier operations. Errors: as
-// Ingest.
+// has a job kind: a rule that is added later plans nothing for earlier operations. Errors:
+// operation.ErrSubmission; otherwise as Ingest.
 func (l *Ledger) Register(ctx context.Context, r Registration) (Registered, error) {
+	if err := r.Submission.Validate().Err(); err != nil {
+		return Registered{}, err
+	}
 	var result Registered
 	var messages []Message
 	err := l.decide(ctx, "registering "+string(r.Name.Key), func(tries int) error {
@@ -139,12 +140,13 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 		// correlation id.
 		rec.Registered, rec.Name, rec.CorrelationID = true, r.Name.Resource, r.CorrelationID
 	}
-	if rec.JobKind == "" {
-		rec.JobKind = r.JobKind
+	metadata, err := rec.Metadata.Add(r.Metadata)
+	if err == nil && len(metadata) > operation.MaxMetadataBytes {
+		err = operation.FieldError{Field: "metadata", Err: fmt.Errorf(
+			"with what was registered before it has %d bytes, more than %d", len(metadata), operation.MaxMetadataBytes)}
 	}
-	if rec.CorrelationID == "" {
-		rec.CorrelationID = r.CorrelationID
-	}
+	rec.Submission = rec.Submission.Fill(r.Submission)
+	rec.Metadata = metadata
 	if rec.SubmittedAt.IsZero() {
 		if rec.SubmittedAt = operation.Instant(r.SubmittedAt); operation.Missing(rec.SubmittedAt) {
 			rec.SubmittedAt = now
@@ -153,14 +155,5 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 	if !rec.Settled() && rec.Abandoned == nil && rec.DueAt.IsZero() {
 		rec.DueAt = rec.Submitted().Add(l.settings.Grace)
 	}
-	var err error
-	if rec.Metadata, err = rec.Metadata.Add(r.Metadata); err == nil && len(rec.Metadata) > MaxMetadataBytes {
-		err = fmt.Errorf("%w: with what was registered before it has %d bytes, more than %d",
-			operation.ErrMetadata, len(rec.Metadata), MaxMetadataBytes)
-	}
 	return rec, err
 }
-
-// MaxMetadataBytes bounds the metadata of an operation, all registrations together: it is part of
-// every effect's payload.
-const MaxMetadataBytes = 64 << 10

@@ -15,7 +15,7 @@ func TestMerge(t *testing.T) {
 	l, now := newLedger(t), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	name := operation.Name{Key: "batches/a", Resource: "projects/p/batches/a"}
 	first, err := l.merge(operation.Record{}, Registration{
-		Name: name, JobKind: "kind", CorrelationID: "c", SubmittedAt: now.Add(-time.Minute),
+		Name: name, Submission: operation.Submission{JobKind: "kind", CorrelationID: "c"}, SubmittedAt: now.Add(-time.Minute),
 	}, now)
 	due := now.Add(l.Settings().Grace - time.Minute)
 	if err != nil || !first.Registered || first.Name != name.Resource || first.JobKind != "kind" ||
@@ -24,7 +24,8 @@ func TestMerge(t *testing.T) {
 	}
 	first.DueAt = now.Add(time.Hour)
 	other := Registration{
-		Name: operation.Name{Key: name.Key, Resource: "batches/a"}, JobKind: "other", CorrelationID: "d", SubmittedAt: now,
+		Name:       operation.Name{Key: name.Key, Resource: "batches/a"},
+		Submission: operation.Submission{JobKind: "other", CorrelationID: "d"}, SubmittedAt: now,
 	}
 	again, err := l.merge(first, other, now.Add(time.Second))
 	if err != nil || again.Name != name.Resource || again.JobKind != "kind" || again.CorrelationID != "c" ||
@@ -50,14 +51,16 @@ func TestMerge(t *testing.T) {
 // TestLargestMetadata: the bound is on all of it together, and is itself allowed.
 func TestLargestMetadata(t *testing.T) {
 	t.Parallel()
-	l, largest := newLedger(t), MaxMetadataBytes-len(`{"a":""}`)
-	for more, want := range map[int]error{0: nil, 1: operation.ErrMetadata} {
+	l, largest := newLedger(t), operation.MaxMetadataBytes-len(`{"a":""}`)
+	for more, want := range map[int]error{0: nil, 1: operation.ErrSubmission} {
 		text := operation.Metadata(`{"a":"` + strings.Repeat("x", largest+more) + `"}`)
-		_, err := l.merge(operation.Record{}, Registration{Metadata: text}, time.Unix(1, 0))
+		_, err := l.merge(operation.Record{}, Registration{Submission: operation.Submission{Metadata: text}}, time.Unix(1, 0))
 		if !errors.Is(err, want) {
 			t.Errorf("registered with %d bytes: %v", len(text), err)
 		}
-		if err := (Intention{CorrelationID: "c", Metadata: text}).Validate(); !errors.Is(err, want) {
+		if err := (Intention{
+			Submission: operation.Submission{CorrelationID: "c", Metadata: text},
+		}).Validate().Err(); !errors.Is(err, want) {
 			t.Errorf("intended with %d bytes: %v", len(text), err)
 		}
 	}

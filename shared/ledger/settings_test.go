@@ -76,9 +76,9 @@ func TestMatches(t *testing.T) {
 		rec  operation.Record
 		want bool
 	}{
-		{operation.Record{State: operation.Failed, JobKind: "b-c"}, true},
-		{operation.Record{State: operation.Succeeded, JobKind: "b-c"}, false},
-		{operation.Record{State: operation.Failed, JobKind: "c"}, false},
+		{operation.Record{State: operation.Failed, Submission: operation.Submission{JobKind: "b-c"}}, true},
+		{operation.Record{State: operation.Succeeded, Submission: operation.Submission{JobKind: "b-c"}}, false},
+		{operation.Record{State: operation.Failed, Submission: operation.Submission{JobKind: "c"}}, false},
 	} {
 		if got := rule.Matches(test.rec); got != test.want {
 			t.Errorf("%+v: %v", test.rec, got)

@@ -71,7 +71,7 @@ func TestMetadataErrors(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`"text"`, "1", "[]", "true"} {
-		kept := operation.Record{Metadata: `{"a":1}`}
+		kept := operation.Record{Submission: operation.Submission{Metadata: `{"a":1}`}}
 		err := json.Unmarshal([]byte(`{"metadata":`+text+`}`), &kept)
 		if !errors.Is(err, operation.ErrMetadata) || kept.Metadata != `{"a":1}` {
 			t.Errorf("a record with metadata %s: %v, leaves %q", text, err, kept.Metadata)

@@ -55,9 +55,9 @@ type Record struct {
 	Collection Collection `json:"collection,omitempty" firestore:"collection,omitempty"`
 	// Name is the resource name as it was given, for requests to the API [K5].
 	Name string `json:"name" firestore:"name"`
-	// JobKind is the submitter's own label for what the job is for, such as "batch-review-classify".
-	JobKind string `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
-	State   State  `json:"state" firestore:"state"`
+	// Submission is what the registrations said, completed by the intent.
+	Submission
+	State State `json:"state" firestore:"state"`
 	// UpdateTime is the server's time of State; zero if no report had one.
 	UpdateTime time.Time `json:"updateTime,omitzero" firestore:"updateTime,omitempty"`
 	// Registered is false for an operation that only a delivery reported. It is not looked up and
@@ -80,11 +80,8 @@ type Record struct {
 	// ConflictState is in it ConflictAt is absent, and the rest stays.
 	ConflictResolved map[string]Resolution `json:"conflictResolved,omitempty" firestore:"conflictResolved,omitempty"`
 	// Attempts counts how often reconciliation looked the operation up.
-	Attempts int      `json:"attempts" firestore:"attempts"`
-	Result   Result   `json:"result,omitzero" firestore:"result,omitempty"`
-	Metadata Metadata `json:"metadata,omitempty" firestore:"metadata,omitempty"`
-	// CorrelationID is the submitter's own id for the operation [K6].
-	CorrelationID string `json:"correlationId,omitempty" firestore:"correlationId,omitempty"`
+	Attempts int    `json:"attempts" firestore:"attempts"`
+	Result   Result `json:"result,omitzero" firestore:"result,omitempty"`
 	// Effects says for each planned side effect whether it is done [L1].
 	Effects map[string]EffectStatus `json:"effects,omitempty" firestore:"effects,omitempty"`
 	// DeadEffect is true while one of Effects is dead, and else absent: dead letters are found by it.

@@ -144,7 +144,8 @@ func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answ
 // register registers a batch, and its correlation id binds the open intent. Look-ups do the rest.
 func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string) {
 	registered, err := p.Ledger.Register(ctx, ledger.Registration{
-		Name: batch.Name, SubmittedAt: batch.CreateTime, CorrelationID: batch.CorrelationID, By: operation.Reconcile,
+		Name: batch.Name, SubmittedAt: batch.CreateTime, Submission: operation.Submission{CorrelationID: batch.CorrelationID},
+		By: operation.Reconcile,
 	})
 	if err != nil {
 		p.count.fail(ctx, "registering a batch that was discovered", err)

@@ -20,7 +20,9 @@ func TestSubmitterDied(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []bool{false, true} {
 		w := newWorldWith(t, setting{sim: geminisim.Config{ShuffleLists: shuffle}})
-		w.intend("c-1", ledger.Intention{JobKind: "review", Metadata: `{"night":"22"}`, Collection: operation.Batches})
+		w.intend("c-1", ledger.Intention{
+			Submission: operation.Submission{JobKind: "review", Metadata: `{"night":"22"}`}, Collection: operation.Batches,
+		})
 		lost := w.lose("nightly opledger:c-1")
 		for i := range 250 {
 			w.submit(fmt.Sprint("other opledger:other-", i), geminisim.StateRunning)
@@ -70,7 +72,7 @@ func TestUnknownStateIsBound(t *testing.T) {
 	t.Parallel()
 	for _, state := range []geminisim.State{"BATCH_STATE_PAUSED", "BATCH_STATE_UNSPECIFIED"} {
 		w := newWorldWith(t, setting{alerts: true})
-		w.intend("c-1", ledger.Intention{JobKind: "review"})
+		w.intend("c-1", ledger.Intention{Submission: operation.Submission{JobKind: "review"}})
 		w.intend("c-2", ledger.Intention{})
 		lost, known := w.submit("opledger:c-1", state), w.register("opledger:c-2", state)
 		w.clock.Advance(grace)
@@ -114,7 +116,7 @@ func TestSubmitterDiedAfterTheEnd(t *testing.T) {
 func TestRegisteredWithoutItsID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.intend("c-1", ledger.Intention{JobKind: "review"})
+	w.intend("c-1", ledger.Intention{Submission: operation.Submission{JobKind: "review"}})
 	name := w.register("opledger:c-1", geminisim.StateRunning)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
@@ -225,7 +227,7 @@ func TestNothingToDiscover(t *testing.T) {
 func (w *world) bound(id string) {
 	w.Helper()
 	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: named(w, "interactions/"+id),
-		CorrelationID: id}); err != nil {
+		Submission: operation.Submission{CorrelationID: id}}); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -44,7 +44,9 @@ func TestNamedByADelivery(t *testing.T) {
 		w := newWorld(t)
 		name := w.video("v", geminisim.VideoSucceeded)
 		w.hide(name, 1)
-		w.intend("c-1", ledger.Intention{JobKind: "trailer", Collection: operation.Operations})
+		w.intend("c-1", ledger.Intention{
+			Submission: operation.Submission{JobKind: "trailer"}, Collection: operation.Operations,
+		})
 		if givenUp {
 			w.clock.Advance(stuckAfter)
 			w.pass(reconcile.Summary{})

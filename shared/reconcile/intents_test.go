@@ -45,7 +45,7 @@ func TestAbandonedIntent(t *testing.T) {
 	t.Parallel()
 	for _, in := range []operation.Collection{"", operation.Batches, operation.Operations, operation.Interactions} {
 		w := newWorldWith(t, setting{alerts: true})
-		w.intend("c-1", ledger.Intention{Collection: in, JobKind: "review"})
+		w.intend("c-1", ledger.Intention{Collection: in, Submission: operation.Submission{JobKind: "review"}})
 		w.clock.Advance(stuckAfter - time.Second)
 		w.pass(reconcile.Summary{})
 		if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
@@ -115,7 +115,7 @@ func TestSearchedAfterItWasAbandoned(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []time.Duration{10 * time.Minute, 71 * time.Hour, 0} {
 		w := newWorld(t)
-		w.intend("c-1", ledger.Intention{JobKind: "review"})
+		w.intend("c-1", ledger.Intention{Submission: operation.Submission{JobKind: "review"}})
 		w.clock.Advance(stuckAfter)
 		w.pass(reconcile.Summary{})
 		givenUp, before := w.clock.Now(), w.sim.Stats().BatchLists

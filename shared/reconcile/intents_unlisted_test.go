@@ -17,7 +17,9 @@ const attemptOver = 5 * time.Minute
 // decides wants the verdict that a submitter is told which starts again.
 func (w *world) decides(id string, want ledger.IntentVerdict) {
 	w.Helper()
-	intent, err := w.ledger.Intend(w.Context(), ledger.Intention{CorrelationID: id, Collection: operation.Batches})
+	intent, err := w.ledger.Intend(w.Context(), ledger.Intention{
+		Submission: operation.Submission{CorrelationID: id}, Collection: operation.Batches,
+	})
 	if err != nil || intent.Verdict != want {
 		w.Errorf("G6: %s: %+v, %v, want %s", id, intent, err, want)
 	}

@@ -88,7 +88,8 @@ func TestForeign(t *testing.T) {
 		"apps/x/operations/y/effects/publish": ledger.Effect{
 			Version: 1, Operation: "batches/theirs", Name: "publish", State: ledger.EffectPending, CreatedAt: past, DueAt: past,
 		},
-		"apps/x/intents/z": ledger.Intent{Version: 1, CorrelationID: "theirs", State: ledger.IntentOpen, CreatedAt: past,
+		"apps/x/intents/z": ledger.Intent{
+			Version: 1, Submission: operation.Submission{CorrelationID: "theirs"}, State: ledger.IntentOpen, CreatedAt: past,
 			DueAt: past},
 	}
 	before := map[ledger.Path]ledger.Token{}

@@ -12,6 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
 )
 
@@ -39,7 +40,7 @@ func nightly(ctx context.Context, night time.Time) (err error) {
 	}
 
 	submitter := submit.New(submit.Options{Ledger: l, Gemini: client})
-	job := submit.Job{CorrelationID: "reviews-" + night.Format(time.DateOnly), JobKind: "batch-review-classify"}
+	job := operation.Submission{CorrelationID: "reviews-" + night.Format(time.DateOnly), JobKind: "batch-review-classify"}
 	submitted, err := submitter.Batch(ctx, job, "gemini-3.5-flash", &genai.BatchJobSource{FileName: "files/reviews"}, nil)
 	switch {
 	case errors.Is(err, submit.ErrUnregistered), errors.Is(err, submit.ErrUnanswered):

@@ -15,14 +15,14 @@ import (
 // Interaction submits an interaction with a model or an agent. It sets background and store,
 // without which there is no operation to track, and adds the correlation id to the user metadata.
 // body must not ask for a stream. An interaction cannot be listed: until it is registered only its
-// event can show it. Errors: ErrJob, before an intent is recorded; otherwise as Submit.
+// event can show it. Errors: ErrInput, before an intent is recorded; otherwise as Submit.
 func (s *Submitter) Interaction(
-	ctx context.Context, job Job, body operations.CreateInteractionRequestBody,
+	ctx context.Context, said operation.Submission, body operations.CreateInteractionRequestBody,
 ) (Submitted, error) {
 	if err := errors.Join(checkInteraction(body), s.checkAddress(nil)); err != nil {
 		return Submitted{}, err
 	}
-	return s.Submit(ctx, job, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {
+	return s.Submit(ctx, said, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {
 		// This half of the SDK retries four times by default, even a creation.
 		once := operations.WithRetries(retry.Config{Strategy: "none"})
 		created, err := s.options.Gemini.Interactions.Create(
@@ -46,10 +46,10 @@ func checkInteraction(body operations.CreateInteractionRequestBody) error {
 	case body.CreateAgentInteraction != nil:
 		streamed = body.CreateAgentInteraction.Stream != nil && *body.CreateAgentInteraction.Stream
 	default:
-		return fmt.Errorf("%w: an interaction needs a model or an agent", ErrJob)
+		return fmt.Errorf("%w: an interaction needs a model or an agent", ErrInput)
 	}
 	if streamed {
-		return fmt.Errorf("%w: an interaction that is streamed has no end to wait for; leave stream out", ErrJob)
+		return fmt.Errorf("%w: an interaction that is streamed has no end to wait for; leave stream out", ErrInput)
 	}
 	return nil
 }

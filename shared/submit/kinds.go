@@ -12,16 +12,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrJob: the job cannot be submitted, which the SDK would find only after the intent was recorded;
+// ErrInput: this cannot be submitted, which the SDK would find only after the intent was recorded;
 // or the API key may not be sent to Gemini's address.
-var ErrJob = errors.New("this cannot be submitted")
+var ErrInput = errors.New("this cannot be submitted")
 
 // Batch submits a batch of a file at Gemini, or of one request; Requests is for more. config may be
 // nil. The correlation id is added to its display name, by
-// which the batch is found in Gemini's list, and to its user metadata. Errors: ErrJob, before an
+// which the batch is found in Gemini's list, and to its user metadata. Errors: ErrInput, before an
 // intent is recorded; otherwise as Submit.
 func (s *Submitter) Batch(
-	ctx context.Context, job Job, model string, source *genai.BatchJobSource, config *genai.CreateBatchJobConfig,
+	ctx context.Context, said operation.Submission, model string, source *genai.BatchJobSource,
+	config *genai.CreateBatchJobConfig,
 ) (Submitted, error) {
 	if err := checkBatch(model, source); err != nil {
 		return Submitted{}, err
@@ -32,7 +33,7 @@ func (s *Submitter) Batch(
 	if err := s.checkAddress(config.HTTPOptions); err != nil {
 		return Submitted{}, err
 	}
-	return s.Submit(ctx, job, operation.Batches, func(ctx context.Context, mark Mark) (string, error) {
+	return s.Submit(ctx, said, operation.Batches, func(ctx context.Context, mark Mark) (string, error) {
 		marked := *config
 		marked.HTTPOptions = once(marked.HTTPOptions)
 		marked.DisplayName = gemini.DisplayName(marked.DisplayName, mark.CorrelationID)
@@ -48,12 +49,12 @@ func (s *Submitter) Batch(
 func checkBatch(model string, source *genai.BatchJobSource) error {
 	switch {
 	case model == "":
-		return fmt.Errorf("%w: it has no model", ErrJob)
+		return fmt.Errorf("%w: it has no model", ErrInput)
 	case source == nil || (source.FileName == "") == (len(source.InlinedRequests) == 0):
-		return fmt.Errorf("%w: a batch needs either a file or requests", ErrJob)
+		return fmt.Errorf("%w: a batch needs either a file or requests", ErrInput)
 	case len(source.InlinedRequests) > 1:
 		return fmt.Errorf("%w: the results of %d requests inside a batch come back without keys, and not always in "+
-			"order; submit them as a file, with Requests", ErrJob, len(source.InlinedRequests))
+			"order; submit them as a file, with Requests", ErrInput, len(source.InlinedRequests))
 	default:
 		return nil
 	}
@@ -61,15 +62,16 @@ func checkBatch(model string, source *genai.BatchJobSource) error {
 
 // Video submits the generation of a video. config may be nil. The correlation id is added to its
 // user metadata. A video cannot be listed: until it is registered only its event can show it, and a
-// failed video has none. Errors: ErrJob, before an intent is recorded; otherwise as Submit.
+// failed video has none. Errors: ErrInput, before an intent is recorded; otherwise as Submit.
 func (s *Submitter) Video(
-	ctx context.Context, job Job, model string, source *genai.GenerateVideosSource, config *genai.GenerateVideosConfig,
+	ctx context.Context, said operation.Submission, model string, source *genai.GenerateVideosSource,
+	config *genai.GenerateVideosConfig,
 ) (Submitted, error) {
 	switch {
 	case model == "":
-		return Submitted{}, fmt.Errorf("%w: it has no model", ErrJob)
+		return Submitted{}, fmt.Errorf("%w: it has no model", ErrInput)
 	case source == nil:
-		return Submitted{}, fmt.Errorf("%w: a video needs a prompt, an image or a video", ErrJob)
+		return Submitted{}, fmt.Errorf("%w: a video needs a prompt, an image or a video", ErrInput)
 	}
 	if config == nil {
 		config = &genai.GenerateVideosConfig{}
@@ -77,7 +79,7 @@ func (s *Submitter) Video(
 	if err := s.checkAddress(config.HTTPOptions); err != nil {
 		return Submitted{}, err
 	}
-	return s.Submit(ctx, job, operation.Operations, func(ctx context.Context, mark Mark) (string, error) {
+	return s.Submit(ctx, said, operation.Operations, func(ctx context.Context, mark Mark) (string, error) {
 		marked := *config
 		marked.HTTPOptions = once(marked.HTTPOptions)
 		marked.WebhookConfig = mark.webhook(marked.WebhookConfig)
@@ -97,7 +99,7 @@ func (s *Submitter) checkAddress(own *genai.HTTPOptions) error {
 		address = own.BaseURL
 	}
 	if err := api.CheckBaseURL(address); err != nil {
-		return fmt.Errorf("%w: the base URL of Gemini: %w", ErrJob, err)
+		return fmt.Errorf("%w: the base URL of Gemini: %w", ErrInput, err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 const (
@@ -31,11 +32,11 @@ const (
 // their keys, and not always in order. Each key must be there, and once. config may be nil.
 //
 // The file is uploaded before the intent is recorded, and not where the batch is known to be
-// submitted. Gemini deletes it after 48 hours. Errors: ErrJob where a line is no such object, before
+// submitted. Gemini deletes it after 48 hours. Errors: ErrInput where a line is no such object, before
 // anything is sent; where the upload failed, none of this package's, and nothing was submitted; else
 // as Batch.
 func (s *Submitter) Requests(
-	ctx context.Context, job Job, model string, lines io.ReadSeeker, config *genai.CreateBatchJobConfig,
+	ctx context.Context, said operation.Submission, model string, lines io.ReadSeeker, config *genai.CreateBatchJobConfig,
 ) (Submitted, error) {
 	size, err := checkRequests(lines)
 	if err != nil {
@@ -48,25 +49,25 @@ func (s *Submitter) Requests(
 	if err := errors.Join(checkBatch(model, source), s.checkAddress(config.HTTPOptions)); err != nil {
 		return Submitted{}, err
 	}
-	if job.CorrelationID != "" {
-		switch intent, err := s.options.Ledger.Intent(ctx, job.CorrelationID); {
+	if said.CorrelationID != "" {
+		switch intent, err := s.options.Ledger.Intent(ctx, said.CorrelationID); {
 		case errors.Is(err, ledger.ErrNoIntent):
 		case err != nil:
 			return Submitted{}, err
 		case intent.State == ledger.IntentBound:
-			return s.Batch(ctx, job, model, source, config) // which submits nothing
+			return s.Batch(ctx, said, model, source, config) // which submits nothing
 		}
 	}
 	if source.FileName, err = s.upload(ctx, lines, size, config.HTTPOptions); err != nil {
-		return Submitted{CorrelationID: job.CorrelationID}, fmt.Errorf("uploading %d bytes of requests: %w", size, err)
+		return Submitted{CorrelationID: said.CorrelationID}, fmt.Errorf("uploading %d bytes of requests: %w", size, err)
 	}
-	return s.Batch(ctx, job, model, source, config)
+	return s.Batch(ctx, said, model, source, config)
 }
 
-// checkRequests returns the size of what lines has, from its beginning. The error wraps ErrJob.
+// checkRequests returns the size of what lines has, from its beginning. The error wraps ErrInput.
 func checkRequests(lines io.ReadSeeker) (int64, error) {
 	if _, err := lines.Seek(0, io.SeekStart); err != nil {
-		return 0, fmt.Errorf("%w: its requests cannot be read: %w", ErrJob, err)
+		return 0, fmt.Errorf("%w: its requests cannot be read: %w", ErrInput, err)
 	}
 	seen := map[[16]byte]int{} // the line of each key, whose digest takes less memory
 	reader := bufio.NewReaderSize(io.LimitReader(lines, maxRequests+1), 1<<20)
@@ -76,18 +77,18 @@ func checkRequests(lines io.ReadSeeker) (int64, error) {
 		size += int64(len(line))
 		if err == nil || errors.Is(err, io.EOF) {
 			if problem := checkRequest(bytes.TrimSpace(line), n, seen); problem != nil {
-				return 0, fmt.Errorf("%w: line %d: %w", ErrJob, n, problem)
+				return 0, fmt.Errorf("%w: line %d: %w", ErrInput, n, problem)
 			}
 		}
 		switch {
 		case size > maxRequests:
 			return 0, fmt.Errorf("%w: its requests have more than %d bytes, which Gemini takes in one file; "+
-				"submit several batches", ErrJob, maxRequests)
+				"submit several batches", ErrInput, maxRequests)
 		case err == nil:
 		case !errors.Is(err, io.EOF):
-			return 0, fmt.Errorf("%w: line %d: %w", ErrJob, n, err)
+			return 0, fmt.Errorf("%w: line %d: %w", ErrInput, n, err)
 		case len(seen) == 0:
-			return 0, fmt.Errorf("%w: it has no requests", ErrJob)
+			return 0, fmt.Errorf("%w: it has no requests", ErrInput)
 		default:
 			return size, nil
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
 )
 
@@ -25,7 +26,7 @@ func lines(size int, keys ...string) *bytes.Reader {
 }
 
 func (w *world) requests(id string, of *bytes.Reader) (submit.Submitted, error) {
-	return w.submitter.Requests(w.t.Context(), submit.Job{CorrelationID: id}, model, of, nil)
+	return w.submitter.Requests(w.t.Context(), operation.Submission{CorrelationID: id}, model, of, nil)
 }
 
 // TestRequests: requests are uploaded and submitted as a file, also more than a batch takes inside, and
@@ -66,7 +67,7 @@ func TestRequests(t *testing.T) {
 	if n := w.sim.Stats().APIRequests; err != nil || !again.Known || n != before {
 		t.Errorf("%+v, %v, %d requests", again, err, n-before)
 	}
-	if _, err := w.submitter.Requests(t.Context(), submit.Job{}, model, lines(1, "a"), nil); err != nil {
+	if _, err := w.submitter.Requests(t.Context(), operation.Submission{}, model, lines(1, "a"), nil); err != nil {
 		t.Error(err) // without an id
 	}
 }
@@ -101,20 +102,20 @@ func TestRequestsRefused(t *testing.T) {
 		one + "\n" + `{"key":"b","request":`:     "line 2: it is not",
 	} {
 		_, err := w.requests("c", bytes.NewReader([]byte(text)))
-		w.wantError(err, submit.ErrJob)
+		w.wantError(err, submit.ErrInput)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %s", text, err, says)
 		}
 	}
-	_, err := w.submitter.Requests(t.Context(), submit.Job{}, "", lines(1, "a"), nil)
-	w.wantError(err, submit.ErrJob)
-	_, err = w.submitter.Requests(t.Context(), submit.Job{}, model, lines(1, "a"), &genai.CreateBatchJobConfig{
+	_, err := w.submitter.Requests(t.Context(), operation.Submission{}, "", lines(1, "a"), nil)
+	w.wantError(err, submit.ErrInput)
+	_, err = w.submitter.Requests(t.Context(), operation.Submission{}, model, lines(1, "a"), &genai.CreateBatchJobConfig{
 		HTTPOptions: &genai.HTTPOptions{BaseURL: "http://elsewhere"},
 	})
-	w.wantError(err, submit.ErrJob)
+	w.wantError(err, submit.ErrInput)
 	inside := &genai.BatchJobSource{InlinedRequests: make([]*genai.InlinedRequest, 2)}
-	_, err = w.submitter.Batch(t.Context(), submit.Job{}, model, inside, nil)
-	w.wantError(err, submit.ErrJob)
+	_, err = w.submitter.Batch(t.Context(), operation.Submission{}, model, inside, nil)
+	w.wantError(err, submit.ErrInput)
 	if n := w.sim.Stats().APIRequests; n != 0 {
 		t.Errorf("%d requests were sent", n)
 	}

@@ -18,7 +18,7 @@ import (
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
-		job := submit.Job{CorrelationID: "c"}
+		job := operation.Submission{CorrelationID: "c"}
 		first, err := k.submit(w, job)
 		if err != nil {
 			t.Fatal(err)
@@ -39,12 +39,12 @@ func TestAgain(t *testing.T) {
 func TestAgainAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
-		job := submit.Job{CorrelationID: "c", JobKind: "nightly"}
+		job := operation.Submission{CorrelationID: "c", JobKind: "nightly"}
 		w.sim.AnswerNext(k.create, "", geminisim.LostAnswer())
 		_, err := k.submit(w, job)
 		w.wantError(err, submit.ErrUnanswered)
 		for i := range 120 { // it is not on the first page
-			if _, err := kinds[0].submit(w, submit.Job{CorrelationID: fmt.Sprintf("other-%d", i)}); err != nil {
+			if _, err := kinds[0].submit(w, operation.Submission{CorrelationID: fmt.Sprintf("other-%d", i)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -79,7 +79,7 @@ func TestAgainWhereNothingWasSubmitted(t *testing.T) {
 		for _, d := range []time.Duration{0, 5*time.Minute - time.Second} {
 			w.clock.Advance(d)
 			w.pass()
-			got, err := k.submit(w, submit.Job{CorrelationID: "c"})
+			got, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 			w.wantError(err, submit.ErrUncertain)
 			if got.CorrelationID != "c" || got.WaitUntil.IsZero() == (k.collection == operation.Batches) {
 				t.Errorf("%+v", got)
@@ -87,7 +87,7 @@ func TestAgainWhereNothingWasSubmitted(t *testing.T) {
 		}
 		w.clock.Advance(time.Second)
 		w.pass()
-		got, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		got, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 		if k.collection != operation.Batches {
 			w.wantError(err, submit.ErrUncertain)
 			if n := w.sim.Stats().Creates; n != 0 {
@@ -110,7 +110,7 @@ func TestAgainWithoutTheList(t *testing.T) {
 	w.clock.Advance(time.Hour)
 	w.sim.AnswerNext(geminisim.OpList, "", geminisim.ErrorAnswer(503, "down"))
 	w.pass()
-	_, err := k.submit(w, submit.Job{CorrelationID: "c"})
+	_, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 	w.wantError(err, submit.ErrUncertain)
 	if !strings.Contains(err.Error(), "try again after 2026-11-21T03:05:00Z") {
 		t.Error(err)
@@ -129,7 +129,7 @@ func TestAgainAtOnce(t *testing.T) {
 		errs := make(chan error, runs)
 		for range runs {
 			go func() {
-				_, err := k.submit(w, submit.Job{CorrelationID: "c"})
+				_, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 				errs <- err
 			}()
 		}
@@ -147,7 +147,9 @@ func TestAgainAtOnce(t *testing.T) {
 // died does what a run does that crashes after its intent.
 func (w *world) died(id string, k kind) {
 	w.t.Helper()
-	_, err := w.ledger.Intend(w.t.Context(), ledger.Intention{CorrelationID: id, Collection: k.collection})
+	_, err := w.ledger.Intend(w.t.Context(), ledger.Intention{
+		Submission: operation.Submission{CorrelationID: id}, Collection: k.collection,
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -157,7 +159,7 @@ func (w *world) died(id string, k kind) {
 // Gemini's list may not have at once [G6].
 func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 	t.Parallel()
-	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
+	w, k, job := newWorld(t), kinds[0], operation.Submission{CorrelationID: "c"}
 	w.died("c", k)
 	w.clock.Advance(6 * time.Minute)
 	w.pass()
@@ -187,7 +189,7 @@ func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 // [G6].
 func TestAgainAfterItWasGivenUp(t *testing.T) {
 	t.Parallel()
-	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
+	w, k, job := newWorld(t), kinds[0], operation.Submission{CorrelationID: "c"}
 	w.died("c", k)
 	w.clock.Advance(ledger.DefaultSettings().StuckAfter + time.Hour)
 	w.pass()
@@ -210,7 +212,7 @@ func TestAgainAfterItWasGivenUp(t *testing.T) {
 	w.clock.Advance(6 * time.Minute)
 	w.pass()
 	w.sim.AnswerNext(k.create, "", geminisim.ErrorAnswer(http.StatusForbidden, "no"))
-	_, err = k.submit(w, submit.Job{CorrelationID: "d"})
+	_, err = k.submit(w, operation.Submission{CorrelationID: "d"})
 	w.wantError(err, submit.ErrRefused)
 	w.wantIntent("")
 }
@@ -226,7 +228,7 @@ func TestKilledAtEachPoint(t *testing.T) {
 	} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
+			w, k, job := newWorld(t), kinds[0], operation.Submission{CorrelationID: "c"}
 			w.registrar.dies = point
 			first := func() {
 				defer func() {

@@ -31,14 +31,14 @@ func TestRefused(t *testing.T) {
 			{Status: 413, Body: []byte("<html>too large</html>")},
 		} {
 			w.sim.AnswerNext(k.create, "", answer)
-			got, err := k.submit(w, submit.Job{CorrelationID: "c"})
+			got, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 			w.wantError(err, submit.ErrRefused)
 			if got.CorrelationID != "c" || got.Name != "" || strings.Contains(err.Error(), "may stay recorded") {
 				t.Errorf("%+v beside %v", got, err)
 			}
 			w.wantIntent("")
 		}
-		_, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		_, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 		if err != nil { // what was refused before stands in no way
 			t.Fatal(err)
 		}
@@ -60,12 +60,13 @@ func TestRefusedAndNotWithdrawn(t *testing.T) {
 		}
 	}
 	ctx, leave := context.WithCancel(t.Context())
-	_, err := w.submitter.Submit(ctx, submit.Job{CorrelationID: "gone"}, operation.Operations, refuse(leave))
+	_, err := w.submitter.Submit(ctx, operation.Submission{CorrelationID: "gone"}, operation.Operations, refuse(leave))
 	w.wantError(err, submit.ErrRefused)
 	w.wantIntent("")
 
 	w.registrar.withdraw = ledger.ErrUnavailable
-	_, err = w.submitter.Submit(t.Context(), submit.Job{CorrelationID: "c"}, operation.Operations, refuse(func() {}))
+	c := operation.Submission{CorrelationID: "c"}
+	_, err = w.submitter.Submit(t.Context(), c, operation.Operations, refuse(func() {}))
 	w.wantError(err, submit.ErrRefused, ledger.ErrUnavailable)
 	w.wantIntent("c")
 }
@@ -75,7 +76,7 @@ func TestUnreached(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
 		w.submitter = w.submitterAt("http://127.0.0.1:1")
-		_, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		_, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 		w.wantError(err, submit.ErrRefused)
 		w.wantIntent("")
 	})
@@ -97,11 +98,12 @@ func TestKeyInTheClear(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.submitter = submit.New(submit.Options{Ledger: w.registrar, Gemini: client})
-		_, err = k.submit(w, submit.Job{CorrelationID: "c"})
-		w.wantError(err, submit.ErrJob)
-		_, err = w.submitter.Video(t.Context(), submit.Job{CorrelationID: "c"}, "veo", &genai.GenerateVideosSource{},
+		c := operation.Submission{CorrelationID: "c"}
+		_, err = k.submit(w, c)
+		w.wantError(err, submit.ErrInput)
+		_, err = w.submitter.Video(t.Context(), c, "veo", &genai.GenerateVideosSource{},
 			&genai.GenerateVideosConfig{HTTPOptions: &genai.HTTPOptions{Headers: http.Header{"X-Team": {"reviews"}}}})
-		w.wantError(err, submit.ErrJob) // the request's own options have no address
+		w.wantError(err, submit.ErrInput) // the request's own options have no address
 		w.wantIntent("")
 	})
 }
@@ -120,7 +122,7 @@ func TestAnswerOfAnotherType(t *testing.T) {
 				Body: io.NopCloser(strings.NewReader(body)),
 			}, nil
 		})
-		_, err := w.submitter.Interaction(t.Context(), submit.Job{CorrelationID: "c"}, question("why?"))
+		_, err := w.submitter.Interaction(t.Context(), operation.Submission{CorrelationID: "c"}, question("why?"))
 		w.wantError(err, submit.ErrUnanswered)
 		if !strings.Contains(err.Error(), "has no name") {
 			t.Errorf("%s: %v", contentType, err)
@@ -157,7 +159,7 @@ func TestUnanswered(t *testing.T) {
 			t.Parallel()
 			eachKind(t, func(t *testing.T, w *world, k kind) {
 				w.sim.AnswerNext(k.create, "", answer)
-				got, err := k.submit(w, submit.Job{CorrelationID: "c"})
+				got, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 				w.wantError(err, submit.ErrUnanswered)
 				if truth := k.truth(w.sim); len(truth) != 1 || truth[0].UserMetadata[gemini.CorrelationKey] != "c" ||
 					got.CorrelationID != "c" {
@@ -181,7 +183,7 @@ func TestCallerGoes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got, err := w.submitter.Submit(
 		ctx,
-		submit.Job{CorrelationID: "answered"},
+		operation.Submission{CorrelationID: "answered"},
 		operation.Batches,
 		func(context.Context, submit.Mark) (string, error) {
 			cancel()
@@ -198,7 +200,7 @@ func TestCallerGoes(t *testing.T) {
 	w.http.Transport = leaving{inner, cancel}
 	_, err = w.submitter.Submit(
 		ctx,
-		submit.Job{CorrelationID: "gone"},
+		operation.Submission{CorrelationID: "gone"},
 		operation.Batches,
 		func(ctx context.Context, _ submit.Mark) (string, error) {
 			request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, nil)
@@ -232,7 +234,7 @@ func TestNoIntentNoSubmission(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
 		w.registrar.intend = ledger.ErrUnavailable
-		_, err := k.submit(w, submit.Job{})
+		_, err := k.submit(w, operation.Submission{})
 		w.wantError(err, ledger.ErrUnavailable)
 		if n := w.sim.Stats().APIRequests; n != 0 {
 			t.Errorf("%d requests were sent", n)
@@ -246,7 +248,7 @@ func TestUnregistered(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
 		w.registrar.register = ledger.ErrUnavailable
-		got, err := k.submit(w, submit.Job{CorrelationID: "c", JobKind: "nightly"})
+		got, err := k.submit(w, operation.Submission{CorrelationID: "c", JobKind: "nightly"})
 		w.wantError(err, submit.ErrUnregistered, ledger.ErrUnavailable)
 		truth := k.truth(w.sim)
 		if len(truth) != 1 || got.Name != truth[0].Name || got.CorrelationID != "c" {
@@ -265,7 +267,7 @@ func TestUnregistered(t *testing.T) {
 		}
 		w.wantIntent("")
 		w.wantRegistered(got.Name)
-		again, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		again, err := k.submit(w, operation.Submission{CorrelationID: "c"})
 		if err != nil || !again.Known || again.Name != string(name.Key) {
 			t.Errorf("%+v, %v", again, err)
 		}
@@ -277,7 +279,7 @@ func TestUnregistered(t *testing.T) {
 func TestUnregisteredName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	got, err := w.submitter.Submit(t.Context(), submit.Job{CorrelationID: "c"}, operation.Batches,
+	got, err := w.submitter.Submit(t.Context(), operation.Submission{CorrelationID: "c"}, operation.Batches,
 		func(context.Context, submit.Mark) (string, error) { return "batches/\x1b", nil })
 	w.wantError(err, submit.ErrUnregistered, operation.ErrName)
 	if got.Name != "batches/\x1b" {

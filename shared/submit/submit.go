@@ -45,16 +45,6 @@ func New(o Options) *Submitter {
 	return &Submitter{options: o}
 }
 
-// A Job says what an operation is for.
-type Job struct {
-	// CorrelationID is the submitter's own id for the job, valid for gemini.CheckCorrelationID.
-	// Empty: a new random one. A submitter that chooses its ids, such as "nightly-2026-11-21", can
-	// be started again.
-	CorrelationID string
-	JobKind       string
-	Metadata      operation.Metadata
-}
-
 // A Submitted is an operation that Gemini has.
 type Submitted struct {
 	// Name is the name that Gemini gave, or the key where an earlier run has registered the
@@ -66,10 +56,10 @@ type Submitted struct {
 	// WaitUntil, beside ErrUncertain, is when the same again may be decided, by the ledger's clock.
 	// Zero: no time decides it.
 	WaitUntil time.Time
-	// Kept lists the fields of the job that an earlier run set otherwise. Its values stay.
+	// Kept lists the fields that an earlier run set otherwise. Its values stay.
 	Kept []string
 	// Registered is the result of registering it; zero if it was registered before. Its
-	// CorrelationErr means that another operation has the same correlation id: the job was
+	// CorrelationErr means that another operation has the same correlation id: it was
 	// submitted twice.
 	Registered ledger.Registered
 }
@@ -104,27 +94,27 @@ const (
 )
 
 // Submit submits an operation of any kind: create sends it to Gemini, once and with the mark, and
-// returns its name. Batch, Video and Interaction use it. collection is that of the new operation.
+// returns its name. Batch, Video and Interaction use it. collection is that of the new operation. The
+// correlation id is valid for gemini.CheckCorrelationID, or empty: then it is a new random one. A
+// submitter that chooses its ids, such as "nightly-2026-11-21", can be started again.
 //
 // Once the intent is recorded, Submitted has the correlation id, even beside an error. With
 // ErrUnregistered it has the name, too.
 func (s *Submitter) Submit(
-	ctx context.Context, job Job, collection operation.Collection,
+	ctx context.Context, said operation.Submission, collection operation.Collection,
 	create func(context.Context, Mark) (name string, err error),
 ) (Submitted, error) {
-	job.CorrelationID = cmp.Or(job.CorrelationID, s.options.Nonce())
-	if err := gemini.CheckCorrelationID(job.CorrelationID); err != nil {
+	said.CorrelationID = cmp.Or(said.CorrelationID, s.options.Nonce())
+	if err := gemini.CheckCorrelationID(said.CorrelationID); err != nil {
 		return Submitted{}, err
 	}
 	working, cancel := context.WithTimeout(ctx, ledger.SubmitWithin)
 	defer cancel()
-	intent, err := s.options.Ledger.Intend(working, ledger.Intention{
-		CorrelationID: job.CorrelationID, JobKind: job.JobKind, Metadata: job.Metadata, Collection: collection,
-	})
+	intent, err := s.options.Ledger.Intend(working, ledger.Intention{Submission: said, Collection: collection})
 	if err != nil {
 		return Submitted{}, err
 	}
-	submitted := Submitted{CorrelationID: job.CorrelationID}
+	submitted := Submitted{CorrelationID: said.CorrelationID}
 	switch intent.Verdict {
 	case ledger.IsBound:
 		submitted.Name, submitted.Known, submitted.Kept = string(intent.Operation), true, intent.Kept
@@ -132,15 +122,15 @@ func (s *Submitter) Submit(
 	case ledger.MaySubmit:
 	default:
 		submitted.WaitUntil = intent.WaitUntil
-		return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, uncertain(intent))
+		return submitted, fmt.Errorf("submitting %s: %w", said.CorrelationID, uncertain(intent))
 	}
-	if submitted.Name, err = send(working, Mark{CorrelationID: job.CorrelationID}, create); err != nil {
+	if submitted.Name, err = send(working, Mark{CorrelationID: said.CorrelationID}, create); err != nil {
 		if errors.Is(err, ErrRefused) {
 			err = s.withdraw(ctx, intent, err)
 		}
-		return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, err)
+		return submitted, fmt.Errorf("submitting %s: %w", said.CorrelationID, err)
 	}
-	return s.register(ctx, job, collection, submitted)
+	return s.register(ctx, said, collection, submitted)
 }
 
 // uncertain says what an undecided intent waits for.
@@ -166,15 +156,13 @@ func (s *Submitter) withdraw(ctx context.Context, intent ledger.Intent, refused 
 
 // register registers the operation, even after ctx has ended, because it runs.
 func (s *Submitter) register(
-	ctx context.Context, job Job, collection operation.Collection, submitted Submitted,
+	ctx context.Context, said operation.Submission, collection operation.Collection, submitted Submitted,
 ) (Submitted, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTimeout)
 	defer cancel()
 	name, err := operation.ParseName(submitted.Name, collection)
 	if err == nil {
-		submitted.Registered, err = s.options.Ledger.Register(ctx, ledger.Registration{
-			Name: name, JobKind: job.JobKind, Metadata: job.Metadata, CorrelationID: job.CorrelationID,
-		})
+		submitted.Registered, err = s.options.Ledger.Register(ctx, ledger.Registration{Name: name, Submission: said})
 	}
 	if err != nil {
 		return submitted, fmt.Errorf("%s: %w: %w", submitted.Name, ErrUnregistered, err)

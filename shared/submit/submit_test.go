@@ -23,7 +23,7 @@ import (
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
-		job := submit.Job{CorrelationID: "c-1", JobKind: "nightly", Metadata: `{"day":"2026-11-21"}`}
+		job := operation.Submission{CorrelationID: "c-1", JobKind: "nightly", Metadata: `{"day":"2026-11-21"}`}
 		got, err := k.submit(w, job)
 		if err != nil {
 			t.Fatal(err)
@@ -49,11 +49,11 @@ func TestSubmit(t *testing.T) {
 func TestSubmitMakesAnID(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
-		first, err := k.submit(w, submit.Job{})
+		first, err := k.submit(w, operation.Submission{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := k.submit(w, submit.Job{})
+		second, err := k.submit(w, operation.Submission{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestIDsOfTheCallersMaking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.submitter = submit.New(submit.Options{Ledger: w.registrar, Nonce: func() string { return "own" }})
-	got, err := w.submitter.Submit(t.Context(), submit.Job{}, operation.Batches,
+	got, err := w.submitter.Submit(t.Context(), operation.Submission{}, operation.Batches,
 		func(context.Context, submit.Mark) (string, error) { return "batches/a", nil })
 	if err != nil || got.CorrelationID != "own" {
 		t.Errorf("%+v, %v", got, err)
@@ -103,7 +103,7 @@ func TestConfigurationsHold(t *testing.T) {
 	var bodies []map[string]any
 	w.http.Transport = watching{w.http.Transport, func(body map[string]any) { bodies = append(bodies, body) }}
 
-	job := submit.Job{CorrelationID: "c"}
+	job := operation.Submission{CorrelationID: "c"}
 	var errs [4]error
 	_, errs[0] = w.submitter.Batch(t.Context(), job, model, &genai.BatchJobSource{FileName: "files/x"}, batch)
 	job.CorrelationID = "v"
@@ -179,43 +179,43 @@ func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 	inTheClear := &genai.HTTPOptions{BaseURL: "http://elsewhere"}
 	for what, do := range map[string]func() (submit.Submitted, error){
 		"a batch elsewhere in clear text": func() (submit.Submitted, error) {
-			return s.Batch(ctx, submit.Job{}, model, file, &genai.CreateBatchJobConfig{HTTPOptions: inTheClear})
+			return s.Batch(ctx, operation.Submission{}, model, file, &genai.CreateBatchJobConfig{HTTPOptions: inTheClear})
 		},
 		"a video elsewhere in clear text": func() (submit.Submitted, error) {
-			return s.Video(ctx, submit.Job{}, "veo", &genai.GenerateVideosSource{},
+			return s.Video(ctx, operation.Submission{}, "veo", &genai.GenerateVideosSource{},
 				&genai.GenerateVideosConfig{HTTPOptions: inTheClear})
 		},
-		"no model":  func() (submit.Submitted, error) { return s.Batch(ctx, submit.Job{}, "", file, nil) },
-		"no source": func() (submit.Submitted, error) { return s.Batch(ctx, submit.Job{}, model, nil, nil) },
+		"no model":  func() (submit.Submitted, error) { return s.Batch(ctx, operation.Submission{}, "", file, nil) },
+		"no source": func() (submit.Submitted, error) { return s.Batch(ctx, operation.Submission{}, model, nil, nil) },
 		"no requests": func() (submit.Submitted, error) {
-			return s.Batch(ctx, submit.Job{}, model, &genai.BatchJobSource{}, nil)
+			return s.Batch(ctx, operation.Submission{}, model, &genai.BatchJobSource{}, nil)
 		},
 		"both": func() (submit.Submitted, error) {
-			return s.Batch(ctx, submit.Job{}, model, &genai.BatchJobSource{FileName: "files/x",
+			return s.Batch(ctx, operation.Submission{}, model, &genai.BatchJobSource{FileName: "files/x",
 				InlinedRequests: make([]*genai.InlinedRequest, 1)}, nil)
 		},
 		"no veo": func() (submit.Submitted, error) {
-			return s.Video(ctx, submit.Job{}, "", &genai.GenerateVideosSource{}, nil)
+			return s.Video(ctx, operation.Submission{}, "", &genai.GenerateVideosSource{}, nil)
 		},
-		"no video": func() (submit.Submitted, error) { return s.Video(ctx, submit.Job{}, "veo", nil, nil) },
+		"no video": func() (submit.Submitted, error) { return s.Video(ctx, operation.Submission{}, "veo", nil, nil) },
 		"no body": func() (submit.Submitted, error) {
-			return s.Interaction(ctx, submit.Job{}, operations.CreateInteractionRequestBody{})
+			return s.Interaction(ctx, operation.Submission{}, operations.CreateInteractionRequestBody{})
 		},
-		"streamed": func() (submit.Submitted, error) { return s.Interaction(ctx, submit.Job{}, streamed) },
+		"streamed": func() (submit.Submitted, error) { return s.Interaction(ctx, operation.Submission{}, streamed) },
 	} {
 		if _, err := do(); err == nil {
 			t.Errorf("%s: no error", what)
 		} else {
-			w.wantError(err, submit.ErrJob)
+			w.wantError(err, submit.ErrInput)
 		}
 	}
 	for _, k := range kinds {
 		for _, id := range []string{"two words", strings.Repeat("c", 101), "\x1b[31m"} {
-			_, err := k.submit(w, submit.Job{CorrelationID: id})
+			_, err := k.submit(w, operation.Submission{CorrelationID: id})
 			w.wantError(err, gemini.ErrCorrelationID)
 		}
-		_, err := k.submit(w, submit.Job{Metadata: operation.Metadata(`[1]`)})
-		w.wantError(err, ledger.ErrIntention)
+		_, err := k.submit(w, operation.Submission{Metadata: operation.Metadata(`[1]`)})
+		w.wantError(err, operation.ErrSubmission)
 	}
 	w.wantIntent("")
 	if n := w.sim.Stats().APIRequests; n != 0 {
@@ -228,14 +228,15 @@ func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 func TestOneOperationIsOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	job := submit.Job{CorrelationID: "c"}
+	job := operation.Submission{CorrelationID: "c"}
 	got, err := w.submitter.Submit(
 		t.Context(),
 		job,
 		operation.Batches,
 		func(ctx context.Context, mark submit.Mark) (string, error) {
 			_, err := w.ledger.Register(ctx, ledger.Registration{
-				Name: operation.Name{Key: "batches/other", Resource: "batches/other"}, CorrelationID: mark.CorrelationID,
+				Name:       operation.Name{Key: "batches/other", Resource: "batches/other"},
+				Submission: operation.Submission{CorrelationID: mark.CorrelationID},
 			})
 			return "batches/mine", err
 		},

@@ -157,25 +157,25 @@ type kind struct {
 	name       string
 	collection operation.Collection
 	create     geminisim.Op
-	submit     func(*world, submit.Job) (submit.Submitted, error)
+	submit     func(*world, operation.Submission) (submit.Submitted, error)
 	truth      func(*geminisim.Sim) []geminisim.OperationInfo
 }
 
 var kinds = []kind{
 	{
 		"batch", operation.Batches, geminisim.OpCreate,
-		func(w *world, job submit.Job) (submit.Submitted, error) {
+		func(w *world, job operation.Submission) (submit.Submitted, error) {
 			return w.submitter.Batch(w.t.Context(), job, model, &genai.BatchJobSource{FileName: "files/input"},
 				&genai.CreateBatchJobConfig{DisplayName: "nightly"})
 		}, (*geminisim.Sim).Batches,
 	}, {
 		"video", operation.Operations, geminisim.OpVideoCreate,
-		func(w *world, job submit.Job) (submit.Submitted, error) {
+		func(w *world, job operation.Submission) (submit.Submitted, error) {
 			return w.submitter.Video(w.t.Context(), job, "veo-3.1", &genai.GenerateVideosSource{Prompt: "a cat"}, nil)
 		}, (*geminisim.Sim).Videos,
 	}, {
 		"interaction", operation.Interactions, geminisim.OpInteractionCreate,
-		func(w *world, job submit.Job) (submit.Submitted, error) {
+		func(w *world, job operation.Submission) (submit.Submitted, error) {
 			return w.submitter.Interaction(w.t.Context(), job, question("why?"))
 		}, (*geminisim.Sim).Interactions,
 	},
@@ -242,7 +242,7 @@ func (w *world) wantError(err error, all ...error) {
 			w.t.Fatalf("%v, want %v", err, is)
 		}
 	}
-	for _, other := range []error{submit.ErrJob, submit.ErrRefused, submit.ErrUncertain, submit.ErrUnanswered,
+	for _, other := range []error{submit.ErrInput, submit.ErrRefused, submit.ErrUncertain, submit.ErrUnanswered,
 		submit.ErrUnregistered} {
 		if !slices.Contains(all, other) && errors.Is(err, other) {
 			w.t.Errorf("%v is %v, too", err, other)

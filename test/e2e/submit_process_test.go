@@ -17,6 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
 )
 
@@ -98,7 +99,7 @@ func (s submission) run(ctx context.Context) error {
 		return err
 	}
 	submitter := submit.New(submit.Options{Ledger: stoppingRegistrar{l, s}, Gemini: gemini})
-	job := submit.Job{CorrelationID: s.correlation, JobKind: "e2e"}
+	job := operation.Submission{CorrelationID: s.correlation, JobKind: "e2e"}
 	switch s.kind {
 	case "batch":
 		_, err = submitter.Batch(ctx, job, "gemini-3.5-flash", &genai.BatchJobSource{FileName: "files/input"}, nil)

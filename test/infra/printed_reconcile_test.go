@@ -78,7 +78,9 @@ func delivers(name, state string, want ...string) situation {
 // intended records an intent.
 func (w *world) intended(id string, in operation.Collection) {
 	w.Helper()
-	if _, err := w.ledger.Intend(w.Context(), ledger.Intention{CorrelationID: id, Collection: in}); err != nil {
+	if _, err := w.ledger.Intend(w.Context(), ledger.Intention{
+		Submission: operation.Submission{CorrelationID: id}, Collection: in,
+	}); err != nil {
 		w.Fatal(err)
 	}
 }

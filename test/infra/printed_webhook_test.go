@@ -17,6 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
 )
 
@@ -157,7 +158,7 @@ var ofWebhook = []situation{
 	}, []string{"arrivals", "deliveries", "conflicts"}},
 	{"webhook: another name, and the correlation id", func(w *world) {
 		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
-			CorrelationID: "c-1"}); err != nil {
+			Submission: operation.Submission{CorrelationID: "c-1"}}); err != nil {
 			w.Fatal(err)
 		}
 		w.delivered("m1",
@@ -175,7 +176,7 @@ var ofWebhook = []situation{
 	}, []string{"arrivals", "deliveries", "ends"}},
 	{"webhook: a batch that a canary submitted, twice", func(w *world) {
 		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
-			CorrelationID: "opledger-canary-1"}); err != nil {
+			Submission: operation.Submission{CorrelationID: "opledger-canary-1"}}); err != nil {
 			w.Fatal(err)
 		}
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))

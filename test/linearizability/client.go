@@ -229,7 +229,8 @@ func (c *client) ingest(ctx context.Context, in input) (output, error) {
 
 func (c *client) register(ctx context.Context, in input) (output, error) {
 	r, err := c.ledger.Register(ctx, ledger.Registration{
-		Name: operation.Name{Key: operation.Key(in.Key), Resource: in.Key}, JobKind: in.JobKind,
+		Name:       operation.Name{Key: operation.Key(in.Key), Resource: in.Key},
+		Submission: operation.Submission{JobKind: in.JobKind},
 	})
 	return output{Record: recordOf(r.Record), Created: r.Created, Planned: r.Planned}, err
 }

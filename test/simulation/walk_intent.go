@@ -26,7 +26,9 @@ func TwoNames() Small {
 }
 
 func setUpTwoNames(w *World, x *Walking) {
-	must(w.before().Intend(context.Background(), ledger.Intention{CorrelationID: submittedTwice}))
+	must(w.before().Intend(context.Background(), ledger.Intention{
+		Submission: operation.Submission{CorrelationID: submittedTwice},
+	}))
 	now := w.gemini.now()
 	for i := range 2 {
 		resource := fmt.Sprintf("batches/%036d", i+1)
@@ -37,7 +39,9 @@ func setUpTwoNames(w *World, x *Walking) {
 		w.gemini.jobs = append(w.gemini.jobs, j)
 		w.orders = append(w.orders, &order{id: resource, jobs: []*job{j}, registered: true, over: true})
 		x.Start(resource, fmt.Sprintf("submitter %d", i+1), func(ctx context.Context, _ *actor, l *ledger.Ledger) error {
-			_, err := l.Register(ctx, ledger.Registration{Name: j.name, CorrelationID: submittedTwice})
+			_, err := l.Register(ctx, ledger.Registration{
+				Name: j.name, Submission: operation.Submission{CorrelationID: submittedTwice},
+			})
 			if err == nil {
 				w.check.keeps(j.name.Key)
 			}

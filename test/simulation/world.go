@@ -234,7 +234,8 @@ func (w *World) submit(o *order) {
 
 func (w *World) submitWithIntent(ctx context.Context, a *actor, o *order) error {
 	create := func(ctx context.Context, mark submit.Mark) (string, error) { return w.gemini.create(ctx, a, o, mark) }
-	_, err := a.submitter().Submit(ctx, submit.Job{CorrelationID: o.id, JobKind: o.kind()}, operation.Batches, create)
+	said := operation.Submission{CorrelationID: o.id, JobKind: o.kind()}
+	_, err := a.submitter().Submit(ctx, said, operation.Batches, create)
 	return err
 }
 
@@ -248,7 +249,7 @@ func (w *World) register(ctx context.Context, a *actor, o *order) error {
 		j = o.jobs[0]
 	})
 	registered, err := a.ledger().Register(ctx, ledger.Registration{
-		Name: j.name, JobKind: o.kind(), SubmittedAt: time.Now().Add(o.skew),
+		Name: j.name, Submission: operation.Submission{JobKind: o.kind()}, SubmittedAt: time.Now().Add(o.skew),
 	})
 	if err == nil {
 		w.check.registered(a, registered)

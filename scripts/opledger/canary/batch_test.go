@@ -35,7 +35,8 @@ func (w *world) spends(h *hooks, next func()) *[]string {
 		Webhooks: h, Within: time.Hour,
 		Submit: func(ctx context.Context, id string, _ []string) (string, error) {
 			_, err := w.Ledger.Register(ctx, ledger.Registration{
-				Name: operation.Name{Key: batchKey, Resource: string(batchKey)}, CorrelationID: id, JobKind: JobKind,
+				Name:       operation.Name{Key: batchKey, Resource: string(batchKey)},
+				Submission: operation.Submission{CorrelationID: id, JobKind: JobKind},
 			})
 			next()
 			return string(batchKey), err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // counting counts the lists that a console reads.
@@ -72,7 +73,7 @@ func TestLive(t *testing.T) {
 	if n := w.console.live.count(); n != 1 {
 		t.Errorf("%d pages are read for two watchers of one", n)
 	}
-	_, err := w.Intend(t.Context(), ledger.Intention{CorrelationID: "night-3"})
+	_, err := w.Intend(t.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-3"}})
 	w.do(err)
 	if line := first("night-3"); !strings.HasPrefix(line, "data: ") {
 		t.Errorf("%q", line)

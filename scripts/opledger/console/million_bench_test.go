@@ -91,12 +91,15 @@ func fillMillion(b *testing.B, store *sqlite.Store) {
 // millionth returns the documents of the ith operation.
 func millionth(i int, at time.Time) []ledger.Write {
 	rec := operation.Record{
-		Schema: 1, Version: 3, Collection: operation.Batches, JobKind: "nightly-" + fmt.Sprint(i%40), Registered: true,
+		Schema: 1, Version: 3, Collection: operation.Batches,
+		Submission: operation.Submission{
+			JobKind:  "nightly-" + fmt.Sprint(i%40),
+			Metadata: `{"reviews":["eine-Kennung-1","eine-Kennung-2"],"team":"reviews"}`,
+		}, Registered: true,
 		State: operation.Succeeded, CreatedAt: at, SubmittedAt: at, UpdateTime: at.Add(time.Minute),
 		SettledAt: at.Add(time.Minute + time.Second), SettledBy: operation.Webhook, ExpireAt: at.Add(15 * 24 * time.Hour),
-		Metadata: `{"reviews":["eine-Kennung-1","eine-Kennung-2"],"team":"reviews"}`,
-		Result:   operation.Result{OutputFile: "files/output-of-this-batch"},
-		Effects:  map[string]operation.EffectStatus{"publish": operation.EffectDone},
+		Result:  operation.Result{OutputFile: "files/output-of-this-batch"},
+		Effects: map[string]operation.EffectStatus{"publish": operation.EffectDone},
 	}
 	switch {
 	case i%10_000 == 1:

@@ -26,7 +26,9 @@ func TestPicture(t *testing.T) {
 	w := newWorld(t)
 	w.now = time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC)
 	const key = operation.Key("batches/reviews")
-	_, err := w.Intend(w.Context(), ledger.Intention{CorrelationID: "nightly-2026-11-21", JobKind: "nightly"})
+	_, err := w.Intend(w.Context(), ledger.Intention{
+		Submission: operation.Submission{CorrelationID: "nightly-2026-11-21", JobKind: "nightly"},
+	})
 	w.do(err)
 	w.pass(900 * time.Millisecond)
 	w.register(key, "nightly", "nightly-2026-11-21")

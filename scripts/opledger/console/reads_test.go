@@ -58,7 +58,9 @@ func TestReads(t *testing.T) {
 		})
 		_, err := w.Quarantine(t.Context(), ledger.Suspect{ID: fmt.Sprint("msg", i), Reason: "malformed"})
 		w.do(err)
-		_, err = w.Intend(t.Context(), ledger.Intention{CorrelationID: fmt.Sprint("night-", i)})
+		_, err = w.Intend(t.Context(), ledger.Intention{
+			Submission: operation.Submission{CorrelationID: fmt.Sprint("night-", i)},
+		})
 		w.do(err)
 	}
 	options := w.console.options

@@ -69,7 +69,8 @@ func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
 func (w *world) register(key operation.Key, kind, correlation string) {
 	w.Helper()
 	_, err := w.Register(w.Context(), ledger.Registration{
-		Name: operation.Name{Key: key, Resource: string(key)}, JobKind: kind, CorrelationID: correlation, SubmittedAt: w.now,
+		Name:       operation.Name{Key: key, Resource: string(key)},
+		Submission: operation.Submission{JobKind: kind, CorrelationID: correlation}, SubmittedAt: w.now,
 	})
 	w.do(err)
 }
@@ -110,7 +111,9 @@ func (w *world) fails(key operation.Key, text string, wait time.Duration) {
 //	batches/stranger  settled and not registered
 func (w *world) fill() {
 	w.Helper()
-	_, err := w.Intend(w.Context(), ledger.Intention{CorrelationID: "night-1", JobKind: "nightly"})
+	_, err := w.Intend(w.Context(), ledger.Intention{
+		Submission: operation.Submission{CorrelationID: "night-1", JobKind: "nightly"},
+	})
 	w.do(err)
 	w.pass(2 * time.Second)
 	for _, key := range []operation.Key{"batches/done", "batches/dead", "batches/failing", "batches/missing",
@@ -147,7 +150,7 @@ func (w *world) fill() {
 		ID: "msg_bad", Reason: "malformed", Detail: "no JSON: " + hostile, Body: []byte(hostile),
 	})
 	w.do(err)
-	_, err = w.Intend(w.Context(), ledger.Intention{CorrelationID: "night-2"})
+	_, err = w.Intend(w.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-2"}})
 	w.do(err)
 	lookups, err := w.BeginLookups(w.Context(), time.Minute)
 	w.do(err)

@@ -89,7 +89,9 @@ func (s *submitter) create(ctx context.Context, displayName string) (string, err
 }
 
 func (s *submitter) register(ctx context.Context, name string) error {
-	body, err := json.Marshal(registerfn.Request{Name: name, JobKind: "batch-review-classify"})
+	body, err := json.Marshal(registerfn.Request{
+		Name: name, Submission: operation.Submission{JobKind: "batch-review-classify"},
+	})
 	if err != nil {
 		return fmt.Errorf("encoding the registration of %s: %w", name, err)
 	}

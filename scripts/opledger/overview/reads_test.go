@@ -80,7 +80,8 @@ func troubles(i int) []ledger.Write {
 		{Path: ledger.EffectPath(ended.Key, open.Name), Data: open},
 		{Path: ledger.Path("quarantine/" + id), Data: ledger.Quarantined{Schema: 1, ID: id, Reason: "x", ReceivedAt: at}},
 		{Path: ledger.Path("intents/" + id), Data: ledger.Intent{
-			Schema: 1, Version: 1, CorrelationID: id, State: ledger.IntentOpen, CreatedAt: at, DueAt: at,
+			Schema: 1, Version: 1, Submission: operation.Submission{CorrelationID: id}, State: ledger.IntentOpen, CreatedAt: at,
+			DueAt: at,
 		}},
 	}
 }

@@ -36,7 +36,8 @@ func TestTimeline(t *testing.T) {
 		}},
 	}
 	var lines []string
-	for _, e := range (EffectView{Now: at(128)}).Timeline(s, ledger.Intent{Version: 1, CorrelationID: "night-1",
+	for _, e := range (EffectView{Now: at(128)}).Timeline(s, ledger.Intent{
+		Version: 1, Submission: operation.Submission{CorrelationID: "night-1"},
 		CreatedAt: start.Add(-time.Second)}) {
 		lines = append(lines, fmt.Sprintf("%v %s %s", e.At.Sub(start), e.Lane, e.Words))
 	}

@@ -33,10 +33,12 @@ func fieldsOf(data any) ([]field, error) {
 	}
 	var fields []field
 	size := 0
-	for i := range v.NumField() {
-		sf := v.Type().Field(i)
+	for _, sf := range reflect.VisibleFields(v.Type()) {
+		value := v.FieldByIndex(sf.Index)
 		name, options, _ := strings.Cut(sf.Tag.Get("firestore"), ",")
 		switch {
+		case sf.Anonymous && name == "" && sf.Type.Kind() == reflect.Struct: // its fields follow
+			continue
 		case sf.Anonymous:
 			return nil, fmt.Errorf("%T embeds %s: %w", data, sf.Name, ledger.ErrInvalid)
 		case !sf.IsExported() || name == "-":
@@ -52,8 +54,8 @@ func fieldsOf(data any) ([]field, error) {
 		default:
 			return nil, fmt.Errorf("%T: field %s: option %q is not known: %w", data, name, options, ledger.ErrInvalid)
 		}
-		fields = append(fields, field{name: name, value: valueOf(v.Field(i)), absent: isAbsent(v.Field(i), omit)})
-		size += sizeOf(v.Field(i))
+		fields = append(fields, field{name: name, value: valueOf(value), absent: isAbsent(value, omit)})
+		size += sizeOf(value)
 	}
 	if size > ledger.MaxDocumentBytes {
 		return nil, fmt.Errorf(

@@ -63,7 +63,9 @@ func life(ctx context.Context, l *ledger.Ledger) []step {
 	var lease ledger.Lease
 	return []step{
 		{"register", func() error {
-			_, err := l.Register(ctx, ledger.Registration{Name: nameOf(1), JobKind: "kind", SubmittedAt: today})
+			_, err := l.Register(ctx, ledger.Registration{
+				Name: nameOf(1), Submission: operation.Submission{JobKind: "kind"}, SubmittedAt: today,
+			})
 			return err
 		}},
 		{"webhook", func() error {

@@ -152,7 +152,9 @@ var effectPlan = []ledgerTest{
 		w.intend("i-1")
 		w.store.Advance(w.settings.Retention + day)
 		w.ingest(w.event("d1", operation.Succeeded, time.Hour))
-		again := ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.start}
+		again := ledger.Registration{
+			Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: w.start,
+		}
 		registered, err := w.ledger().Register(w.ctx, again)
 		if err != nil || registered.Planned != 1 || registered.Withheld != 0 {
 			w.Errorf("%+v, %v", registered, err)

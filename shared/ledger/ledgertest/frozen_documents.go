@@ -52,8 +52,8 @@ func FrozenDocuments() []Frozen {
 			Response: `{"text":"<ü>"}`, Error: `{"code":8}`, FetchableUntil: at(4), CreatedAt: at(5), ExpireAt: at(6),
 		}},
 		{Kind: "intent", Data: ledger.Intent{
-			Schema: 1, Version: 2, CorrelationID: "nightly-1", State: ledger.IntentBound, Operation: "batches/abc-123",
-			BoundBy: ledger.BySubmitter, JobKind: "nightly", Metadata: `{"user":{"id":7,"none":null}}`,
+			Schema: 1, Version: 2, Submission: frozenSubmission(), State: ledger.IntentBound, Operation: "batches/abc-123",
+			BoundBy:    ledger.BySubmitter,
 			Collection: operation.Batches, CreatedAt: at(1), RenewedAt: at(2), GiveUpAt: at(3), AbandonedAt: at(4),
 			Names:  []ledger.KeptName{{Key: "operations/x", Name: "models/veo/operations/x", At: at(5)}},
 			Writer: "call-1", DueAt: at(6), ExpireAt: at(7),
@@ -107,16 +107,21 @@ func frozenPass() ledger.Marks {
 	return marks
 }
 
+func frozenSubmission() operation.Submission {
+	return operation.Submission{
+		CorrelationID: "nightly-1", JobKind: "nightly", Metadata: `{"user":{"id":7,"none":null}}`,
+	}
+}
+
 func frozenRecord() operation.Record {
 	return operation.Record{
 		Schema: 1, Version: 2, Key: "batches/abc-123", Collection: operation.Batches, Name: "projects/p/batches/abc-123",
-		JobKind: "nightly", State: operation.Succeeded, UpdateTime: at(1), Registered: true, CreatedAt: at(2),
+		Submission: frozenSubmission(), State: operation.Succeeded, UpdateTime: at(1), Registered: true, CreatedAt: at(2),
 		SubmittedAt: at(3), SettledAt: at(4), SettledBy: operation.Reconcile, Attempts: 5,
 		Result: operation.Result{
 			OutputFile: "files/out", Inline: true, ErrorCode: "13", ErrorMessage: "internal",
 			Counts: &operation.Counts{Total: 10, Succeeded: 7, Failed: 2, Pending: 1},
 		},
-		Metadata: `{"user":{"id":7,"none":null}}`, CorrelationID: "nightly-1",
 		Effects:    map[string]operation.EffectStatus{"publish": operation.EffectDead, "page@stuck-1": operation.EffectDone},
 		DeadEffect: true, Progress: map[string]operation.Progress{"publish": {Done: 6, Failed: 3, Total: 9}},
 		ProgressAt: at(5), StuckSince: at(6), AlertedAt: at(7), Condition: "rate-limited", ConditionSince: at(8),

@@ -147,7 +147,7 @@ var intentBind = []ledgerTest{
 				w.store.Advance(w.settings.StuckAfter + time.Second)
 				w.giveUp()
 			}
-			r := ledger.Registration{Name: w.name, CorrelationID: "i-1"}
+			r := ledger.Registration{Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}}
 			kind, metadata := "intended-job", operation.Metadata(`{"team":"reviews"}`)
 			if given {
 				kind, metadata = "given", `{"given":true}`

@@ -72,7 +72,9 @@ var intentBindRaces = join(
 		return w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook),
 			func(l *ledger.Ledger) (err error) {
 				registered, err = l.Register(
-					w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.intent("i-1").CreatedAt},
+					w.ctx, ledger.Registration{
+						Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: w.intent("i-1").CreatedAt,
+					},
 				)
 				return err
 			}, func() {
@@ -109,7 +111,9 @@ var intentBindRaces = join(
 		due, won := w.overdue("i-1"), 0
 		return w.givingUp(due, &won), func(l *ledger.Ledger) error {
 				_, err := l.Register(
-					w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: due.Intent.CreatedAt},
+					w.ctx, ledger.Registration{
+						Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: due.Intent.CreatedAt,
+					},
 				)
 				return err
 			}, func() {
@@ -165,7 +169,9 @@ var intentBindRaces = join(
 				return r.Bound, err
 			case 2:
 				r, err := l.Register(
-					w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: due.Intent.CreatedAt},
+					w.ctx, ledger.Registration{
+						Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: due.Intent.CreatedAt,
+					},
 				)
 				return r.Created, errors.Join(err, r.CorrelationErr)
 			default:

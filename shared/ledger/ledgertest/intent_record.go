@@ -15,7 +15,8 @@ import (
 // intention is what the world's submitter is about to submit.
 func (w *world) intention(id string) ledger.Intention {
 	return ledger.Intention{
-		CorrelationID: id, JobKind: "intended-job", Metadata: `{"team":"reviews"}`, Collection: operation.Batches,
+		Submission: operation.Submission{CorrelationID: id, JobKind: "intended-job", Metadata: `{"team":"reviews"}`},
+		Collection: operation.Batches,
 	}
 }
 
@@ -60,8 +61,8 @@ func (w *world) dueIntents() ledger.Page[ledger.DueIntent] {
 func hostileIDs() []string {
 	return []string{
 		"a/b", "a:b", "a%3Ab", "a%2Fb", "..", ".", "__x__", "a\x00b", " a", "a ", "A", "a", "\u2028", "é", "e\u0301", "🙂",
-		"a/effects/publish", "operations/batches:abc-123", "{}", `"`, strings.Repeat("x", ledger.MaxCorrelationBytes),
-		strings.Repeat("/", ledger.MaxCorrelationBytes), strings.Repeat("\x01", ledger.MaxCorrelationBytes),
+		"a/effects/publish", "operations/batches:abc-123", "{}", `"`, strings.Repeat("x", operation.MaxLabelBytes),
+		strings.Repeat("/", operation.MaxLabelBytes), strings.Repeat("\x01", operation.MaxLabelBytes),
 	}
 }
 
@@ -86,7 +87,9 @@ var intentRecord = []ledgerTest{
 	{"a repeated Intend returns the stored intent and writes nothing [G6]", func(w *world) {
 		first := w.intend("i-1")
 		counting := Count(w.store)
-		other := ledger.Intention{CorrelationID: "i-1", JobKind: "another", Metadata: `{"other":1}`}
+		other := ledger.Intention{
+			Submission: operation.Submission{CorrelationID: "i-1", JobKind: "another", Metadata: `{"other":1}`},
+		}
 		again, err := w.over(counting).Intend(w.ctx, other)
 		if err != nil || again.Created || again.JobKind != first.JobKind || again.Metadata != first.Metadata ||
 			again.State != ledger.IntentOpen {
@@ -103,27 +106,27 @@ var intentRecord = []ledgerTest{
 			metadata bool
 			says     []string
 		}{
-			{func(i *ledger.Intention) { i.CorrelationID = "" }, false, []string{"correlation id is missing"}},
+			{func(i *ledger.Intention) { i.CorrelationID = "" }, false, []string{"correlationId: it is missing"}},
 			{func(i *ledger.Intention) {
-				i.CorrelationID = strings.Repeat("x", ledger.MaxCorrelationBytes+1)
+				i.CorrelationID = strings.Repeat("x", operation.MaxLabelBytes+1)
 			}, false, []string{"257 bytes"}},
-			{func(i *ledger.Intention) { i.CorrelationID = "a\xff" }, false, []string{"not UTF-8"}},
+			{func(i *ledger.Intention) { i.CorrelationID = "a\xff" }, false, []string{"U+FFFD"}},
 			{func(i *ledger.Intention) { i.CorrelationID = "a\uFFFD" }, false, []string{"U+FFFD"}},
-			{func(i *ledger.Intention) { i.JobKind = "a\xff" }, false, []string{"job kind"}},
+			{func(i *ledger.Intention) { i.JobKind = "a\xff" }, false, []string{"jobKind"}},
 			{func(i *ledger.Intention) { i.Metadata = "[]" }, true, []string{"not a JSON object"}},
 			{func(i *ledger.Intention) {
 				i.Metadata = `{"a":"` + operation.Metadata(strings.Repeat("x", 64<<10)) + `"}`
-			}, true, []string{"bytes, more than"}},
-			{func(i *ledger.Intention) { i.Collection = "Batches" }, false, []string{"not a collection"}},
+			}, false, []string{"bytes are more than"}},
+			{func(i *ledger.Intention) { i.Collection = "Batches" }, false, []string{"did you mean batches?"}},
 			{func(i *ledger.Intention) {
 				i.CorrelationID, i.Metadata, i.Collection = "", "{", "x"
-			}, true, []string{"correlation id is missing", "JSON", `"x"`}},
+			}, true, []string{"correlationId: it is missing", "JSON", `"x"`}},
 		} {
 			i := w.intention("i-1")
 			c.change(&i)
 			_, err := w.over(counting).Intend(w.ctx, i)
-			if !errors.Is(err, ledger.ErrIntention) || errors.Is(err, operation.ErrMetadata) != c.metadata {
-				w.Errorf("%+v: %v, want ErrIntention", i, err)
+			if !errors.Is(err, operation.ErrSubmission) || errors.Is(err, operation.ErrMetadata) != c.metadata {
+				w.Errorf("%+v: %v, want ErrSubmission", i, err)
 				continue
 			}
 			for _, part := range c.says {

@@ -62,7 +62,9 @@ var intentRecordCrashes = join(
 	lostly("Register: bound, and made once [G6, L2]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
 		registered, err := l.Register(
-			w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.intent("i-1").CreatedAt},
+			w.ctx, ledger.Registration{
+				Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: w.intent("i-1").CreatedAt,
+			},
 		)
 		if err != nil || registered.CorrelationErr != nil {
 			w.Errorf("%+v, %v", registered, err)

@@ -143,7 +143,10 @@ func (s *weather) send(l *ledger.Ledger, name operation.Name) {
 
 func (s *weather) submit(l *ledger.Ledger, name operation.Name) {
 	if id := intentOf(name); id != "" {
-		s.redo("Intend", func() error { _, err := l.Intend(s.ctx, ledger.Intention{CorrelationID: id}); return err })
+		s.redo("Intend", func() error {
+			_, err := l.Intend(s.ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: id}})
+			return err
+		})
 		return
 	}
 	s.redo("Register", func() error {

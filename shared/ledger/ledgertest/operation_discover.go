@@ -35,7 +35,9 @@ var operationDiscover = []ledgerTest{
 			}
 		}
 		register := func(name, id string) {
-			if _, err := w.ledger().Register(w.ctx, ledger.Registration{Name: nameOf(w, name), CorrelationID: id}); err != nil {
+			if _, err := w.ledger().Register(w.ctx, ledger.Registration{
+				Name: nameOf(w, name), Submission: operation.Submission{CorrelationID: id},
+			}); err != nil {
 				w.Fatal(err)
 			}
 		}

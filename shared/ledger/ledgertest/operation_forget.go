@@ -114,7 +114,8 @@ var operationForget = join([]ledgerTest{
 		other := w.name
 		w.name = nameOf(w, "batches/other")
 		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: ledger.OperationPath(w.name.Key), Data: operation.Record{
-			Version: 1, Key: w.name.Key, CorrelationID: "c-1", State: operation.Running, CreatedAt: w.start,
+			Version: 1, Key: w.name.Key, Submission: operation.Submission{CorrelationID: "c-1"}, State: operation.Running,
+			CreatedAt: w.start,
 		}}); err != nil {
 			w.Fatal(err)
 		}

@@ -19,7 +19,9 @@ func (w *world) many(n int) {
 	for i := range n {
 		w.name = nameOf(w, fmt.Sprintf("batches/n%02d", i))
 		kind := []string{"nightly-a", "other"}[i%2]
-		if _, err := w.ledger().Register(w.ctx, ledger.Registration{Name: w.name, JobKind: kind}); err != nil {
+		if _, err := w.ledger().Register(w.ctx, ledger.Registration{
+			Name: w.name, Submission: operation.Submission{JobKind: kind},
+		}); err != nil {
 			w.Fatal(err)
 		}
 		if state := []operation.State{"", operation.Succeeded, operation.Failed}[i%3]; state != "" {

@@ -206,7 +206,7 @@ var operationRead = []ledgerTest{
 		l := w.over(counting)
 		_, _, err := l.Effects(w.ctx)
 		_, intentErr := l.IntentOf(w.ctx, w.record())
-		forgetErr := l.CanForgetIntent(w.ctx, ledger.Intent{CorrelationID: "c-1"})
+		forgetErr := l.CanForgetIntent(w.ctx, ledger.Intent{Submission: operation.Submission{CorrelationID: "c-1"}})
 		equal(w, "errors", errors.Join(err, intentErr, forgetErr), nil)
 		equal(w, "reads", counting.Counts().Gets, 0)
 		if _, err := l.Ingest(w.ctx, w.event("d1", operation.Running, time.Second)); err != nil {

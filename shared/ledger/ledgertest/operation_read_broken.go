@@ -100,8 +100,9 @@ var operationReadBroken = []ledgerTest{
 			"apps/x/operations/y": rec, "apps/x/operations/y/effects/publish": effect, "apps/x/intents/z": intent,
 			"operations/batches:taken": rec, "operations/batches:taken/effects/publish": effect, "intents/taken": intent,
 			"intents/bound": ledger.Intent{
-				Version: 1, CorrelationID: "another", State: ledger.IntentBound, Operation: other.Key,
-				BoundBy: ledger.BySubmitter, CreatedAt: w.start, ExpireAt: w.start.Add(day),
+				Version: 1, Submission: operation.Submission{CorrelationID: "another"}, State: ledger.IntentBound,
+				Operation: other.Key,
+				BoundBy:   ledger.BySubmitter, CreatedAt: w.start, ExpireAt: w.start.Add(day),
 			},
 		}
 		before := map[ledger.Path]ledger.Token{}

@@ -29,7 +29,7 @@ var operationRegister = []ledgerTest{
 				r.Name.Resource = "projects/p/" + r.Name.Resource
 				r.JobKind, r.SubmittedAt, r.CorrelationID = "other", w.start.Add(time.Hour), "c-2"
 				r.Metadata = `{"b":"1","a":null,"d":0}`
-			}, "metadata.d", "correlationId name jobKind submittedAt metadata.a metadata.b", true},
+			}, "metadata.d", "correlationId name submittedAt jobKind metadata.a metadata.b", true},
 		} {
 			r := w.registration()
 			c.said(&r)
@@ -116,13 +116,13 @@ var operationRegister = []ledgerTest{
 		refused := func(metadata operation.Metadata) {
 			w.Helper()
 			r.Metadata = metadata
-			if _, err := w.ledger().Register(w.ctx, r); !errors.Is(err, operation.ErrMetadata) {
-				w.Errorf("Register with %.9q: %v, want ErrMetadata", metadata, err)
+			if _, err := w.ledger().Register(w.ctx, r); !errors.Is(err, operation.ErrSubmission) {
+				w.Errorf("Register with %.9q: %v, want ErrSubmission", metadata, err)
 			}
 		}
 		refused("{")
 		equal(w, "registered", w.record().Registered, false)
-		half := strings.Repeat("x", ledger.MaxMetadataBytes/2)
+		half := strings.Repeat("x", operation.MaxMetadataBytes/2)
 		r.Metadata = operation.Metadata(`{"a":"` + half + `"}`)
 		if _, err := w.ledger().Register(w.ctx, r); err != nil {
 			w.Fatal(err)

@@ -121,7 +121,7 @@ func (w *world) lookup(state operation.State, at time.Duration) operation.Event 
 }
 
 func (w *world) registration() ledger.Registration {
-	return ledger.Registration{Name: w.name, JobKind: "test-job", SubmittedAt: w.start}
+	return ledger.Registration{Name: w.name, Submission: operation.Submission{JobKind: "test-job"}, SubmittedAt: w.start}
 }
 
 // register registers the world's operation.

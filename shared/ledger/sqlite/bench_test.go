@@ -41,7 +41,9 @@ func (b *bench) register(n int) operation.Event {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := b.ledger.Register(b.Context(), ledger.Registration{Name: name, JobKind: "bench"}); err != nil {
+	if _, err := b.ledger.Register(b.Context(), ledger.Registration{
+		Name: name, Submission: operation.Submission{JobKind: "bench"},
+	}); err != nil {
 		b.Fatal(err)
 	}
 	return operation.Event{

@@ -63,10 +63,13 @@ func withUnknown(body, stored []byte, t reflect.Type) ([]byte, error) {
 // it does so in any case.
 func membersOf(t reflect.Type) map[string]bool {
 	names := make(map[string]bool, t.NumField())
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Anonymous {
+			continue // its fields follow
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" {
-			name = t.Field(i).Name
+			name = field.Name
 		}
 		names[strings.ToLower(name)] = true
 	}

@@ -166,9 +166,10 @@ func marshal(data any) ([]byte, error) {
 func cutTimes(data any) any {
 	fields := reflect.New(reflect.TypeOf(data)).Elem()
 	fields.Set(reflect.ValueOf(data))
-	for i := range fields.NumField() {
-		if t, ok := fields.Field(i).Interface().(time.Time); ok {
-			fields.Field(i).Set(reflect.ValueOf(operation.Instant(t)))
+	for _, visible := range reflect.VisibleFields(fields.Type()) {
+		field := fields.FieldByIndex(visible.Index)
+		if t, ok := field.Interface().(time.Time); ok {
+			field.Set(reflect.ValueOf(operation.Instant(t)))
 		}
 	}
 	return fields.Interface()

@@ -23,7 +23,7 @@ func TestFileOfAnOlderRevision(t *testing.T) {
 		t.Helper()
 		rec, err := encode(ledger.Write{Path: ledger.OperationPath(operation.Key("batches/" + id)), Data: operation.Record{
 			Schema: 1, Version: 1, Key: operation.Key("batches/" + id), Collection: operation.Batches, State: state,
-			JobKind: "nightly", CreatedAt: time.Now(), SettledAt: time.Now(),
+			Submission: operation.Submission{JobKind: "nightly"}, CreatedAt: time.Now(), SettledAt: time.Now(),
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -47,7 +47,8 @@ func record(t *testing.T, s *Store, id string, state operation.State) {
 	key := operation.Key("batches/" + id)
 	now := time.Now()
 	rec := operation.Record{
-		Schema: 1, Version: 1, Key: key, Collection: operation.Batches, State: state, JobKind: "nightly", CreatedAt: now,
+		Schema: 1, Version: 1, Key: key, Collection: operation.Batches, State: state,
+		Submission: operation.Submission{JobKind: "nightly"}, CreatedAt: now,
 		SettledAt: now,
 	}
 	if _, err := s.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath(key), Data: rec}); err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
 )
 
@@ -71,8 +72,8 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	kind, what, id := args[0], args[1], args[2]
-	job := submit.Job{CorrelationID: id, JobKind: "example-" + kind}
-	submitted, err := create(ctx, submitter, job, kind, what)
+	said := operation.Submission{CorrelationID: id, JobKind: "example-" + kind}
+	submitted, err := create(ctx, submitter, said, kind, what)
 	switch {
 	case errors.Is(err, submit.ErrUnregistered), errors.Is(err, submit.ErrUnanswered):
 		return fmt.Errorf("%w; its event or a reconcile pass registers it", err)
@@ -87,16 +88,18 @@ func run(ctx context.Context, args []string) (err error) {
 }
 
 // create submits the job. The submitter adds the correlation id to what it sends, and sends it once.
-func create(ctx context.Context, to *submit.Submitter, job submit.Job, kind, what string) (submit.Submitted, error) {
+func create(
+	ctx context.Context, to *submit.Submitter, said operation.Submission, kind, what string,
+) (submit.Submitted, error) {
 	switch kind {
 	case "batch":
 		config := &genai.CreateBatchJobConfig{DisplayName: "reviews"}
-		return to.Batch(ctx, job, model, &genai.BatchJobSource{FileName: what}, config)
+		return to.Batch(ctx, said, model, &genai.BatchJobSource{FileName: what}, config)
 	case "video":
-		return to.Video(ctx, job, videoModel, &genai.GenerateVideosSource{Prompt: what}, nil)
+		return to.Video(ctx, said, videoModel, &genai.GenerateVideosSource{Prompt: what}, nil)
 	case "interaction":
 		input := interactions.NewInteractionsInput(what)
-		return to.Interaction(ctx, job, operations.NewCreateInteractionRequestBody(
+		return to.Interaction(ctx, said, operations.NewCreateInteractionRequestBody(
 			interactions.CreateModelInteraction{Model: model, Input: &input},
 		))
 	default:

@@ -19,7 +19,7 @@ func searched(w *World) {
 // unlisted is an intent that Gemini's list did not have.
 func unlisted(w *World) {
 	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{
-		CorrelationID: "c-1", Collection: operation.Batches, Attempt: "first",
+		Submission: operation.Submission{CorrelationID: "c-1"}, Collection: operation.Batches, Attempt: "first",
 	}))
 	w.Store.Advance(10 * time.Minute)
 	now := got[time.Time](w)(w.Ledger.Now(w.Ctx))
@@ -39,7 +39,7 @@ func forgettable(w *World) {
 
 func intends(w *World) (any, error) {
 	intent, err := w.Ledger.Intend(w.Ctx, ledger.Intention{
-		CorrelationID: "c-1", JobKind: "kind", Attempt: "first",
+		Submission: operation.Submission{CorrelationID: "c-1", JobKind: "kind"}, Attempt: "first",
 	})
 	return intent.State, err
 }
@@ -49,7 +49,7 @@ var intentCalls = []Call{
 	{Name: "Intend/after its event", Arrange: func(w *World) { got[any](w)(ingests(marked)(w)) }, Act: intends},
 	{Name: "Intend/again", Arrange: unlisted, Act: func(w *World) (any, error) {
 		renewed, err := w.Ledger.Intend(w.Ctx, ledger.Intention{
-			CorrelationID: "c-1", Collection: operation.Batches, Attempt: "again",
+			Submission: operation.Submission{CorrelationID: "c-1"}, Collection: operation.Batches, Attempt: "again",
 		})
 		return renewed.Verdict, err
 	}},

@@ -52,7 +52,7 @@ func disputing(w *World) operation.Event {
 
 func (w *World) intend() {
 	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{
-		CorrelationID: "c-1", JobKind: "kind", Attempt: "first",
+		Submission: operation.Submission{CorrelationID: "c-1", JobKind: "kind"}, Attempt: "first",
 	}))
 }
 

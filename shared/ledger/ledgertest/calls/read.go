@@ -18,7 +18,9 @@ func Populate(w *World) {
 			got[ledger.Registered](w)(w.Ledger.Register(w.Ctx, r))
 		}
 		got[ledger.Receipt](w)(w.Ledger.Ingest(w.Ctx, success(w, i)))
-		got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{CorrelationID: fmt.Sprint("open-", i)}))
+		got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{
+			Submission: operation.Submission{CorrelationID: fmt.Sprint("open-", i)},
+		}))
 		s := suspect
 		s.ID = fmt.Sprint("suspect-", i)
 		got[bool](w)(w.Ledger.Quarantine(w.Ctx, s))
@@ -131,9 +133,15 @@ func readCalls() []Call {
 		}),
 		reading("ClaimStatus", func(c ctx, l l) (ledger.Verdict, error) { return l.ClaimStatus(c, nameOf(2).Key, publish) }),
 		reading("Intent", func(c ctx, l l) (ledger.Intent, error) { return l.Intent(c, "open-2") }),
-		reading("IntentOf", func(c ctx, l l) (ledger.Intent, error) { return l.IntentOf(c, record{CorrelationID: "c-1"}) }),
+		reading("IntentOf", func(c ctx, l l) (ledger.Intent, error) {
+			return l.IntentOf(c, record{
+				Submission: operation.Submission{CorrelationID: "c-1"},
+			})
+		}),
 		reading("CanForgetIntent", func(c ctx, l l) (any, error) {
-			return nil, l.CanForgetIntent(c, ledger.Intent{CorrelationID: "another", Operation: key})
+			return nil, l.CanForgetIntent(c, ledger.Intent{
+				Submission: operation.Submission{CorrelationID: "another"}, Operation: key,
+			})
 		}),
 		reading("ReadUnverified", func(c ctx, l l) (ledger.Unverified, error) {
 			return l.ReadUnverified(c, nameOf(9), "open-2", "d9")

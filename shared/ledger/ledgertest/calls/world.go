@@ -105,7 +105,9 @@ func nameOf(i int) operation.Name {
 var key = nameOf(1).Key
 
 func (w *World) registration() ledger.Registration {
-	return ledger.Registration{Name: nameOf(1), JobKind: "kind", SubmittedAt: w.Start, CorrelationID: "c-1"}
+	return ledger.Registration{
+		Name: nameOf(1), Submission: operation.Submission{JobKind: "kind", CorrelationID: "c-1"}, SubmittedAt: w.Start,
+	}
 }
 
 func (w *World) event(delivery string, state operation.State) operation.Event {

@@ -80,9 +80,13 @@ func run(ctx context.Context, l *ledger.Ledger, call string, args []string) (out
 	}
 	switch call {
 	case "intend":
-		return l.Intend(ctx, ledger.Intention{CorrelationID: "of-" + string(key.ID()), JobKind: "test"})
+		return l.Intend(ctx, ledger.Intention{
+			Submission: operation.Submission{CorrelationID: "of-" + string(key.ID()), JobKind: "test"},
+		})
 	case "register":
-		return l.Register(ctx, ledger.Registration{Name: name, CorrelationID: "of-" + string(key.ID())})
+		return l.Register(ctx, ledger.Registration{
+			Name: name, Submission: operation.Submission{CorrelationID: "of-" + string(key.ID())},
+		})
 	case "event":
 		return l.Ingest(ctx, operation.Event{
 			Name: name, DeliveryID: args[1], Source: operation.Webhook, State: operation.State(args[1]),

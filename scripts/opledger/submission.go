@@ -1,0 +1,38 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// submissionFlags are the flags for what a submitter says.
+type submissionFlags struct {
+	said     operation.Submission
+	metadata string
+}
+
+// add adds the flags to a command. correlation says what --correlation-id is there.
+func (f *submissionFlags) add(cmd *cobra.Command, correlation string) {
+	cmd.Flags().StringVar(&f.said.CorrelationID, "correlation-id", "", correlation)
+	cmd.Flags().StringVar(&f.said.JobKind, "job-kind", "", "your label for what the job is for")
+	cmd.Flags().StringVar(&f.metadata, "metadata", "", "a JSON object of your own, for the ledger and the effects")
+}
+
+// submission returns what the flags say, for Validate to check.
+func (f *submissionFlags) submission() operation.Submission {
+	said := f.said
+	var err error
+	if said.Metadata, err = operation.ParseMetadata([]byte(f.metadata)); err != nil {
+		said.Metadata = operation.Metadata(f.metadata)
+	}
+	return said
+}
+
+// submissionLines prints what a submitter said.
+func submissionLines(out *table, said operation.Submission) {
+	out.line("  correlation id", phrase.Safe(said.CorrelationID))
+	out.line("  job kind", phrase.Safe(said.JobKind))
+	out.line("  metadata", phrase.Safe(string(said.Metadata)))
+}
