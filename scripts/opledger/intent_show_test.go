@@ -59,13 +59,14 @@ func TestShowIntent(t *testing.T) {
   bound by +-
   collection +batches
   job kind +nightly
+  correlation id +night/1
+  metadata +-
   recorded +` + localPattern + `
   renewed +-
   give up at +` + localPattern + `
   given up +-
   next search +` + localPattern + `
   named by a delivery +projects/p/batches/x at ` + localPattern + `
-  metadata +-
   kept until +-
 $`)
 	if !want.MatchString(s.out) {

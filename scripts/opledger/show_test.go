@@ -31,14 +31,14 @@ func TestShowTable(t *testing.T) {
 	want := regexp.MustCompile(`^batches/Abc-1 +FAILED
   name +batches/Abc-1
   job kind +test
+  correlation id +-
+  metadata +-
   submitted +` + at + `
   settled +` + at + ` by webhook
   look-ups +0
   next look-up +-
-  correlation id +-
   output +-
   error +INTERNAL it broke\\n\\x1b\[31mred
-  metadata +-
   kept until +` + at + `
 
 ` + at + ` +operation +submitted

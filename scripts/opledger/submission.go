@@ -32,7 +32,7 @@ func (f *submissionFlags) submission() operation.Submission {
 
 // submissionLines prints what a submitter said.
 func submissionLines(out *table, said operation.Submission) {
-	out.line("  correlation id", phrase.Safe(said.CorrelationID))
 	out.line("  job kind", phrase.Safe(said.JobKind))
+	out.line("  correlation id", phrase.Safe(said.CorrelationID))
 	out.line("  metadata", phrase.Safe(string(said.Metadata)))
 }

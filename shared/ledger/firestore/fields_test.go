@@ -135,7 +135,7 @@ func TestNothingIsNull(t *testing.T) {
 func TestWhatHasNoFormIsInvalid(t *testing.T) {
 	t.Parallel()
 	store := opened(t)
-	type embedding struct{ operation.Result }
+	type embedding struct{ *operation.Result }
 	for name, data := range map[string]any{
 		"no struct": map[string]any{"a": 1},
 		"embedding": embedding{},
