@@ -51,7 +51,7 @@ func TestIntentPrefix(t *testing.T) {
 	f := newFile(t)
 	intend := func(id string) {
 		f.with(func(ctx context.Context, l *ledger.Ledger) error {
-			_, err := l.Intend(ctx, ledger.Intention{CorrelationID: id})
+			_, err := l.Intend(ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: id}})
 			return err
 		})
 	}
