@@ -82,7 +82,7 @@ func (s submitter) neverRepeats(t *testing.T) {
 }
 
 // uploads: requests on this machine are uploaded in pieces and submitted as a file; one without a key
-// is refused before anything is sent.
+// is refused before anything is sent. Where Gemini refuses the upload, its reason is said.
 func (s submitter) uploads(t *testing.T, w *world) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "requests.jsonl")
@@ -98,6 +98,12 @@ func (s submitter) uploads(t *testing.T, w *world) {
 	if bodies := w.creations(); ok || !strings.Contains(out, "key") || len(bodies) != 0 {
 		t.Errorf("requests without keys ended with success %v, %d requests, and said %s", ok, len(bodies), out)
 	}
+	w.refuse(http.StatusBadRequest)
+	if out, ok = submit(fmt.Sprintf(line, 1)); ok || !strings.Contains(out, "the door says so") {
+		t.Errorf("an upload that Gemini refuses ended with success %v and said %s", ok, out)
+	}
+	w.refuse(0)
+	w.creations()
 	out, ok = submit(fmt.Sprintf(line, 1) + fmt.Sprintf(line, 2))
 	bodies := w.creations()
 	if len(bodies) == 0 {

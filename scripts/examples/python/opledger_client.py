@@ -6,6 +6,9 @@ Copy this file. It needs Python 3.10 and the standard library, nothing else.
     submitted = opledger.submit_once("reviews-2026-11-22", create, collection="batches")
     ended = opledger.wait(submitted.operation.key)
 
+create is yours: it sends Gemini one request with the mark in it, and returns the name that Gemini
+gives, as batch does in gemini_stdlib.py.
+
     verifier = Verifier(os.environ["OPLEDGER_EFFECT_SECRET"])
     completion = verifier.verify(request.headers, request.body)
 """
@@ -527,7 +530,7 @@ def _create(create: Callable[[Mark], str], mark: Mark, listed: bool) -> str:
         status = getattr(error, "status_code", getattr(error, "code", 0))
         # After 408, 499 and 5xx Gemini may have begun.
         refused = isinstance(status, int) and 400 <= status < 500 and status not in (408, 499)
-        why, again = _said(error), listed
+        why, again = said(error), listed
         outcome: Outcome = "unanswered"
         if refused:
             outcome, why, again = "refused", f"refused it ({why})", status == _REFUSED_LATER
@@ -553,8 +556,8 @@ def _unsent(error: BaseException | None) -> bool:
     return False
 
 
-def _said(error: Exception) -> str:
-    """Returns the error with Gemini's reason, which urllib leaves in the body."""
+def said(error: Exception) -> str:
+    """Returns an error's text with Gemini's reason, which urllib leaves in the body."""
     if not isinstance(error, urllib.error.HTTPError):
         return str(error)
     try:

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from opledger_client import (
-    Collection, Mark, NotSettledError, Opledger, OpledgerError, SubmitError, check_requests,
+    Collection, Mark, NotSettledError, Opledger, OpledgerError, SubmitError, check_requests, said,
 )
 
 COLLECTIONS: dict[str, Collection] = {
@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> None:
     try:
         run(*gemini(stdlib), kind, what, correlation_id)
     except (OSError, ValueError, OpledgerError, SubmitError, NotSettledError) as error:
-        sys.exit(str(error))
+        sys.exit(said(error))
 
 
 if __name__ == "__main__":

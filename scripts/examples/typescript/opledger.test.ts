@@ -153,6 +153,8 @@ describe("submitOnce", () => {
     assert.equal((await client.submitOnce("night-1", create, BATCH)).known, false);
     const [first, second] = requests.map(({ body }) => (body as { attempt?: string }).attempt);
     assert.equal(first, second);
+    assert.match(logged.join(), /was not answered: .*; asking again until 2\S*Z$/);
+    assert.equal(logged.length, 1);
   });
 
   it("submits nothing on an answer that comes too late", async () => {
