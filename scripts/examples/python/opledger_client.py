@@ -6,11 +6,11 @@ Copy this file. It needs Python 3.10 and the standard library, nothing else.
     submitted = opledger.submit_once("reviews-2026-11-22", create, collection="batches")
     ended = opledger.wait(submitted.operation.key)
 
-create is yours: it sends Gemini one request with the mark in it, and returns the name that Gemini
-gives, as batch does in gemini_stdlib.py.
-
     verifier = Verifier(os.environ["OPLEDGER_EFFECT_SECRET"])
     completion = verifier.verify(request.headers, request.body)
+
+create is yours: it sends Gemini one request with the mark in it, and returns the name that Gemini
+gives, as batch does in gemini_stdlib.py.
 """
 
 from __future__ import annotations
