@@ -93,7 +93,14 @@ var drillsOfWebhook = []drill{
 		sees: []string{"1 malformed", `{"type":`},
 		repaired: func(o *oncall, _ *shell) { // as if this were a later revision, which can read what was sent
 			body := []byte(o.event("batch.succeeded", "batches/a"))
-			if err := o.ledger.ForgetQuarantined(o.Context(), "m1"); err != nil {
+			kept := ledger.Path("quarantine/m1")
+			snapshot, err := o.store.Get(o.Context(), kept)
+			if err != nil {
+				o.Fatal(err)
+			}
+			if _, err := o.store.Commit(o.Context(), ledger.Write{
+				Path: kept, Token: snapshot.Documents[0].Token,
+			}); err != nil {
 				o.Fatal(err)
 			}
 			suspect := ledger.Suspect{ID: "m1", Body: body, Reason: "malformed"}

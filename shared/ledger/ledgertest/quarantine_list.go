@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -109,25 +108,6 @@ var quarantineList = join([]ledgerTest{
 		}
 		if err := w.ledger().MarkRetried(w.ctx, "d2", ledger.Applied); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("what is not there: %v, want ErrNotFound", err)
-		}
-	}},
-	{"a ping is deleted with all of its parts, and may be kept again", func(w *world) {
-		large := suspect("d2")
-		large.Body = make([]byte, 3<<19) // random, so that it is no smaller compressed
-		_, _ = rand.NewChaCha8([32]byte{}).Read(large.Body)
-		w.keep(suspect("d1"))
-		for range 2 {
-			w.keep(large)
-			if err := w.ledger().ForgetQuarantined(w.ctx, "d2"); err != nil {
-				w.Errorf("ForgetQuarantined: %v", err)
-			}
-			if _, _, err := w.ledger().ReadQuarantined(w.ctx, "d2"); !errors.Is(err, ledger.ErrNotFound) {
-				w.Errorf("it is still there: %v", err)
-			}
-		}
-		equal(w, "others", len(w.quarantined()), 1)
-		if err := w.ledger().ForgetQuarantined(w.ctx, "d2"); err != nil {
-			w.Errorf("what is not there: %v", err)
 		}
 	}},
 	{"one record is read without its story", func(w *world) {

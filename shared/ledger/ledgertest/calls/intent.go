@@ -91,7 +91,4 @@ var quarantineCalls = []Call{
 	{Name: "ResolveQuarantined", Arrange: (*World).quarantine, Act: func(w *World) (any, error) {
 		return w.Ledger.ResolveQuarantined(w.Ctx, suspect.ID, ledger.Abandonment{By: "an operator", Why: "it is no event"})
 	}},
-	{Name: "ForgetQuarantined", Arrange: (*World).quarantine, Act: func(w *World) (any, error) {
-		return nil, w.Ledger.ForgetQuarantined(w.Ctx, suspect.ID)
-	}},
 }
