@@ -42,7 +42,7 @@ func (l *Ledger) AlertAbout(
 	var p plan
 	var made time.Time // by a commit whose answer may have been lost
 	since = operation.Instant(since)
-	err = l.decide(ctx, what, func(int) error {
+	err = l.retry(ctx, what, func(int) error {
 		found, err := l.alertsAbout(ctx, subject)
 		if err != nil {
 			return err

@@ -210,7 +210,7 @@ func (l *Ledger) withLease(
 	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, try, and...)
 }
 
-// withEffect runs try, as decide does, with the effect as it is stored. docs holds the effect's
+// withEffect runs try, as retry does, with the effect as it is stored. docs holds the effect's
 // document and those of the paths in and. An effect that does not exist is the zero Effect.
 func (l *Ledger) withEffect(
 	ctx context.Context, key operation.Key, name, doing string,
@@ -218,7 +218,7 @@ func (l *Ledger) withEffect(
 ) error {
 	what := fmt.Sprintf("%s effect %s of %s", doing, name, key)
 	paths := append([]Path{EffectPath(key, name)}, and...)
-	return l.decide(ctx, what, func(int) error {
+	return l.retry(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, paths...)
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func (l *Ledger) Replay(ctx context.Context, m Message) (Replayed, error) {
 		return Replayed{}, fmt.Errorf("%w: %w", ErrReplay, err)
 	}
 	what := fmt.Sprintf("replaying effect %s of %s", r.name, m.Operation)
-	err := l.decide(ctx, what, func(int) error { return r.try(ctx) })
+	err := l.retry(ctx, what, func(int) error { return r.try(ctx) })
 	if err != nil {
 		return Replayed{}, err
 	}

@@ -47,7 +47,7 @@ func (l *Ledger) unsent(ctx context.Context, what string, d DueEffect) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer cancel()
 	what += ", which was not published"
-	err := l.decide(ctx, what, func(int) error {
+	err := l.retry(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, d.doc.Path)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time, 
 	what := fmt.Sprintf("abandoning the intent %q", intent.CorrelationID)
 	var p plan
 	changed := false
-	err := l.decide(ctx, what, func(tries int) error {
+	err := l.retry(ctx, what, func(tries int) error {
 		if tries > 0 {
 			doc, found, err := l.intent(ctx, intent.CorrelationID)
 			if err != nil || found.Writer == intent.Writer && found.State == IntentAbandoned {
@@ -86,7 +86,7 @@ func (l *Ledger) AbandonIntentBy(
 	ctx context.Context, correlationID string, a Abandonment,
 ) (operation.Abandonment, error) {
 	var stands operation.Abandonment
-	err := l.decide(ctx, fmt.Sprintf("abandoning the intent %q", correlationID), func(int) error {
+	err := l.retry(ctx, fmt.Sprintf("abandoning the intent %q", correlationID), func(int) error {
 		snapshot, err := l.store.Get(ctx, intentPath(correlationID))
 		if err != nil {
 			return err

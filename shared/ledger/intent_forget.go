@@ -35,7 +35,7 @@ func (l *Ledger) CanForgetIntent(ctx context.Context, intent Intent) error {
 func (l *Ledger) ForgetIntent(ctx context.Context, intent Intent) error {
 	what := fmt.Sprintf("forgetting the intent %q", intent.CorrelationID)
 	changed := false
-	err := l.decide(ctx, what, func(int) error {
+	err := l.retry(ctx, what, func(int) error {
 		doc, found, err := l.intent(ctx, intent.CorrelationID)
 		if err != nil || !found.CreatedAt.Equal(intent.CreatedAt) { // it is gone, perhaps by this call
 			return err

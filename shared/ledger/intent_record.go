@@ -51,7 +51,7 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 	var messages []Message
 	nonce := l.nonce()
 	i.Attempt = cmp.Or(i.Attempt, nonce)
-	err := l.decide(ctx, fmt.Sprintf("recording the intent %q", i.CorrelationID), func(tries int) error {
+	err := l.retry(ctx, fmt.Sprintf("recording the intent %q", i.CorrelationID), func(tries int) error {
 		snapshot, err := l.store.Get(ctx, intentPath(i.CorrelationID))
 		if err != nil {
 			return err

@@ -95,7 +95,7 @@ func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 // Calling it again is safe. Errors: as Ingest.
 func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
 	kept := false
-	err := l.decide(ctx, fmt.Sprintf("keeping %s with the intent %q", name.Key, correlationID), func(int) error {
+	err := l.retry(ctx, fmt.Sprintf("keeping %s with the intent %q", name.Key, correlationID), func(int) error {
 		snapshot, err := l.store.Get(ctx, intentPath(correlationID))
 		if err != nil {
 			return err

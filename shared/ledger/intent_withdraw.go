@@ -14,7 +14,7 @@ import (
 // Errors: as Ingest.
 func (l *Ledger) Withdraw(ctx context.Context, correlationID, attempt string) (bool, error) {
 	withdrawn := false
-	err := l.decide(ctx, fmt.Sprintf("withdrawing the intent %q", correlationID), func(int) error {
+	err := l.retry(ctx, fmt.Sprintf("withdrawing the intent %q", correlationID), func(int) error {
 		doc, intent, err := l.intent(ctx, correlationID)
 		if err != nil {
 			return err

@@ -69,13 +69,13 @@ const (
 	maxPause       = 250 * time.Millisecond
 )
 
-// decide runs try, which reads, decides and commits, until it neither conflicts nor is unavailable
+// retry runs try, which reads, decides and commits, until it neither conflicts nor is unavailable
 // [M6]. try is given the number of tries before it. The pauses are random, at most 5, 10, 20 …
 // 250 ms.
 //
 // A commit whose answer was lost is tried again, too: try must recognize its own write, by a nonce
 // that it stored. So a commit that succeeded is told from one that failed.
-func (l *Ledger) decide(ctx context.Context, what string, try func(tries int) error) error {
+func (l *Ledger) retry(ctx context.Context, what string, try func(tries int) error) error {
 	unavailable := 0
 	for tries := range maxTries {
 		err := try(tries)

@@ -58,7 +58,7 @@ func (l *Ledger) decideOnRecord(
 	place func(*operation.Record) (**operation.Abandonment, error),
 ) (operation.Abandonment, error) {
 	var stands operation.Abandonment
-	err := l.decide(ctx, what, func(int) error {
+	err := l.retry(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(key))
 		if err != nil {
 			return err

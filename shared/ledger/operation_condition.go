@@ -91,7 +91,7 @@ func (l *Ledger) noteCondition(
 	ctx context.Context, key operation.Key, condition Condition, first func(*noting) error,
 ) (Noted, error) {
 	var last noting
-	err := l.decide(ctx, "recording the condition of "+string(key), func(tries int) error {
+	err := l.retry(ctx, "recording the condition of "+string(key), func(tries int) error {
 		if tries == 0 {
 			return first(&last)
 		}

@@ -135,7 +135,7 @@ type Postponed struct {
 func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Time) (Postponed, error) {
 	m := move{ledger: l, passStart: passStart, found: d}
 	what := "claiming " + string(d.Record.Key) + " for this pass"
-	err := l.decide(ctx, what, func(tries int) error {
+	err := l.retry(ctx, what, func(tries int) error {
 		if tries == 0 {
 			return m.try(ctx, d)
 		}

@@ -15,7 +15,7 @@ import (
 func (l *Ledger) MakeDueNow(ctx context.Context, key operation.Key) (bool, error) {
 	var made time.Time // by a commit whose answer was lost
 	sooner := false
-	err := l.decide(ctx, "making due "+string(key), func(int) error {
+	err := l.retry(ctx, "making due "+string(key), func(int) error {
 		rec, writes, err := l.dueNow(ctx, key)
 		switch {
 		case err != nil:

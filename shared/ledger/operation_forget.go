@@ -41,7 +41,7 @@ const forgetPage = 100
 // Other errors: ErrNotFound, where there is nothing; else as Ingest.
 func (l *Ledger) Forget(ctx context.Context, key operation.Key) (int, error) {
 	f := forgetting{ledger: l, key: key, seen: map[Path]bool{}}
-	err := l.decide(ctx, "forgetting "+string(key), func(int) error { return f.try(ctx) })
+	err := l.retry(ctx, "forgetting "+string(key), func(int) error { return f.try(ctx) })
 	if err != nil {
 		return 0, err
 	}

@@ -128,7 +128,7 @@ func (l *Ledger) longest() time.Duration {
 // restore makes an operation due one interval after the mark's pass began. Where its attempts are
 // others, another pass has looked it up since, or this one never did.
 func (l *Ledger) restore(ctx context.Context, mark Mark, looked LookedUp) error {
-	return l.decide(ctx, "making "+string(looked.Key)+" due again", func(int) error {
+	return l.retry(ctx, "making "+string(looked.Key)+" due again", func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(looked.Key))
 		if err != nil {
 			return err
@@ -227,7 +227,7 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 	if k.unreadable != nil {
 		return nil
 	}
-	return k.ledger.decide(ctx, "marking what a pass looks up", func(tries int) error {
+	return k.ledger.retry(ctx, "marking what a pass looks up", func(tries int) error {
 		if tries > 0 {
 			if _, err := k.read(ctx); err != nil {
 				return err

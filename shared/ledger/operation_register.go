@@ -57,7 +57,7 @@ func (l *Ledger) Register(ctx context.Context, r Registration) (Registered, erro
 	}
 	var result Registered
 	var messages []Message
-	err := l.decide(ctx, "registering "+string(r.Name.Key), func(tries int) error {
+	err := l.retry(ctx, "registering "+string(r.Name.Key), func(tries int) error {
 		var err error
 		result, messages, err = l.register(ctx, r, tries > 0)
 		return err

@@ -28,7 +28,7 @@ func (l *Ledger) ResolveConflict(
 	ctx context.Context, seen operation.Record, a Abandonment,
 ) (operation.Resolution, error) {
 	var stands operation.Resolution
-	err := l.decide(ctx, "resolving the conflict of "+string(seen.Key), func(int) error {
+	err := l.retry(ctx, "resolving the conflict of "+string(seen.Key), func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(seen.Key))
 		if err != nil {
 			return err

@@ -145,7 +145,7 @@ func (k *Lookups) lastPass() *Pass {
 // one write where it is news. Where the marks cannot be read it stores nothing [L6]. The error is the
 // store's.
 func (l *Ledger) StorePause(ctx context.Context, pause Pause) error {
-	return l.decide(ctx, "storing whether effects are paused", func(int) error {
+	return l.retry(ctx, "storing whether effects are paused", func(int) error {
 		k := &Lookups{ledger: l}
 		if _, err := k.read(ctx); err != nil || k.unreadable != nil {
 			return err

@@ -59,7 +59,7 @@ func (r *Refusals) Add(later Refusals) {
 // returns what is stored then. The error is that of [Ledger.Refusals].
 func (l *Ledger) AddRefusals(ctx context.Context, counted Refusals, now time.Time) (stored Refusals, err error) {
 	var later *Refusals // what is added, by the store's clock
-	err = l.decide(ctx, "storing what the webhook refused", func(int) error {
+	err = l.retry(ctx, "storing what the webhook refused", func(int) error {
 		var doc Document
 		var at time.Time
 		if stored, doc, at, err = l.readRefusals(ctx); err != nil {

@@ -111,7 +111,7 @@ func (l *Ledger) Quarantine(ctx context.Context, s Suspect) (bool, error) {
 		return false, fmt.Errorf("compressing the body of delivery %s: %w", s.ID, err)
 	}
 	kept := false
-	err = l.decide(ctx, "quarantining delivery "+s.ID, func(int) error {
+	err = l.retry(ctx, "quarantining delivery "+s.ID, func(int) error {
 		snapshot, err := l.store.Get(ctx, quarantinePath(s.ID))
 		if err != nil || snapshot.Documents[0].Exists() {
 			return err

@@ -65,7 +65,7 @@ func (l *Ledger) ResolveQuarantined(ctx context.Context, id string, a Abandonmen
 func (l *Ledger) withQuarantined(
 	ctx context.Context, id, doing string, change func(*Quarantined, time.Time) (changed bool, err error),
 ) error {
-	return l.decide(ctx, doing+" quarantined delivery "+id, func(int) error {
+	return l.retry(ctx, doing+" quarantined delivery "+id, func(int) error {
 		snapshot, err := l.store.Get(ctx, quarantinePath(id))
 		if err != nil {
 			return err

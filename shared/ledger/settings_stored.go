@@ -60,7 +60,7 @@ func (s StoredSettings) IsZero() bool { return s.Digest == "" }
 // one write where it is news. It returns what was stored before. The error is that of [ReadSettings],
 // or the store's: what cannot be read stays as it is [L6].
 func (l *Ledger) StoreSettings(ctx context.Context, s StoredSettings) (before StoredSettings, err error) {
-	err = l.decide(ctx, "storing the settings", func(int) error {
+	err = l.retry(ctx, "storing the settings", func(int) error {
 		var doc Document
 		var now time.Time
 		if before, doc, now, err = readSettings(ctx, l.store); err != nil || before.Digest == s.Digest {
