@@ -98,7 +98,7 @@ func (l *Ledger) claim(
 	*seized = effect.State == EffectClaimed
 	effect.Owner, effect.Unanswered = owner, 0
 	if *seized {
-		effect.finished(AttemptInterrupted, nil, effect.ClaimableAt)
+		effect.closeAttempt(AttemptInterrupted, nil, effect.ClaimableAt)
 		effect.Interrupted++
 		if effect.Interrupted >= interruptionsPerAttempt*l.settings.MaxAttempts {
 			effect.LastError = effect.exhausted()

@@ -24,7 +24,7 @@ func (l *Ledger) Continue(ctx context.Context, lease Lease) (unsent, err error) 
 			return ErrLeaseLost
 		}
 		effect.State, effect.Unanswered = EffectPending, 0
-		effect.finished(AttemptContinued, nil, now)
+		effect.closeAttempt(AttemptContinued, nil, now)
 		effect.Attempts = max(effect.Attempts-1, 0)
 		m.Attempt = effect.Attempts + 1
 		effect.ClaimableAt, effect.DueAt = now, now

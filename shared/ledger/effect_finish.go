@@ -43,9 +43,9 @@ func (l *Ledger) ending(
 		}
 		if cause != nil {
 			effect.fail(cause, operation.Instant(now))
-			effect.finished(AttemptDead, cause, now)
+			effect.closeAttempt(AttemptDead, cause, now)
 		} else {
-			effect.finished(AttemptDone, nil, now)
+			effect.closeAttempt(AttemptDone, nil, now)
 		}
 		writes := extra
 		if tries++; len(extra) > 0 && (tries > 1 || slices.ContainsFunc(extra, replaces)) {

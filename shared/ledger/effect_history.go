@@ -57,9 +57,9 @@ func (e *Effect) begin(before int64, now time.Time) {
 	e.History = append(kept[:len(kept):len(kept)], Attempt{Fence: e.Fence, Began: operation.Instant(now)})
 }
 
-// finished closes the entry of the effect's last claim. There is none where a version that keeps no
+// closeAttempt closes the entry of the effect's last claim. There is none where a version that keeps no
 // history made the claim. cause is why the attempt failed, or nil.
-func (e *Effect) finished(outcome AttemptOutcome, cause error, at time.Time) {
+func (e *Effect) closeAttempt(outcome AttemptOutcome, cause error, at time.Time) {
 	n := len(e.History)
 	if n == 0 || e.History[n-1].Fence != e.Fence || e.History[n-1].Outcome != "" {
 		return

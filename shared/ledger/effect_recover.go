@@ -41,7 +41,7 @@ func (l *Ledger) Recover(ctx context.Context, key operation.Key, name, by string
 			return nil
 		}
 		if effect.State == EffectClaimed {
-			effect.finished(AttemptInterrupted, nil, effect.ClaimableAt)
+			effect.closeAttempt(AttemptInterrupted, nil, effect.ClaimableAt)
 		}
 		last = &Recovery{At: operation.Instant(now), By: printable(shorten(by))}
 		outcome, effect.Recovered, effect.Abandoned = RecoverDone, last, nil

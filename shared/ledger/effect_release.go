@@ -79,13 +79,13 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 		effect.fail(cause, now)
 		if why := l.givesUp(effect, cause); why != "" {
 			effect.State = EffectDead
-			effect.finished(AttemptDead, cause, now)
+			effect.closeAttempt(AttemptDead, cause, now)
 			effect.LastError = shorten(why + "; the last error: " + effect.LastError)
 			failure = effect.failure(now)
 			return l.die(ctx, docs[0], effect, now)
 		}
 		effect.State, effect.Unanswered = EffectPending, 0
-		effect.finished(AttemptFailed, cause, now)
+		effect.closeAttempt(AttemptFailed, cause, now)
 		wait := max(l.backoff(effect.Failing.Times, jitter), retryAfter)
 		effect.ClaimableAt = operation.Instant(now.Add(wait))
 		effect.DueAt = effect.ClaimableAt
