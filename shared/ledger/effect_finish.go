@@ -19,18 +19,18 @@ import (
 // may be due to an extra write whose version is outdated. Other errors: as Ingest; calling Finish
 // again is safe.
 func (l *Ledger) Finish(ctx context.Context, lease Lease, extra ...Write) error {
-	return l.ending(ctx, lease, "finishing", EffectDone, nil, extra)
+	return l.endHeld(ctx, lease, "finishing", EffectDone, nil, extra)
 }
 
 // MarkDead records that the effect will never succeed: it is DEAD until an operator replays or
 // waives it, and keeps its operation's record from expiring [L3]. cause is the reason. Errors: as
 // Finish.
 func (l *Ledger) MarkDead(ctx context.Context, lease Lease, cause error) error {
-	return l.ending(ctx, lease, "giving up", EffectDead, cause, nil)
+	return l.endHeld(ctx, lease, "giving up", EffectDead, cause, nil)
 }
 
-// ending records the effect's last state, and the failure that led to it, if one did.
-func (l *Ledger) ending(
+// endHeld records the last state of an effect whose claim the caller holds, and the failure that led to it, if one did.
+func (l *Ledger) endHeld(
 	ctx context.Context, lease Lease, doing string, state EffectState, cause error, extra []Write,
 ) error {
 	tries := 0
@@ -72,7 +72,7 @@ func (l *Ledger) end(
 		// It outlives its record, so that no late message runs it again [S7], and the next alert [R4].
 		effect.ExpireAt = now.Add(max(2*l.settings.Retention, l.settings.AlertEvery))
 	}
-	return l.commitEnd(ctx, doc, recordDoc, effect, now, extra)
+	return l.commitStatus(ctx, doc, recordDoc, effect, now, extra)
 }
 
 // die ends an effect as DEAD, where its operation's record has not been read yet.
@@ -84,9 +84,9 @@ func (l *Ledger) die(ctx context.Context, doc Document, effect Effect, now time.
 	return l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
 }
 
-// commitEnd writes an effect whose status changes, and that status in its operation's record, if
+// commitStatus writes an effect whose status changes, and that status in its operation's record, if
 // there is a record.
-func (l *Ledger) commitEnd(
+func (l *Ledger) commitStatus(
 	ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, extra []Write,
 ) error {
 	rec, err := l.readRecord(recordDoc)

@@ -142,7 +142,7 @@ func (r *replaying) reopen(
 	effect.Owner, effect.Attempts, effect.Interrupted, effect.Failing = "", 0, 0, nil
 	replay.LastError, effect.LastError = diag.Cut(effect.LastError, maxReplayError), ""
 	effect.ClaimableAt, effect.DueAt = now, now
-	return r.ledger.commitEnd(ctx, doc, recordDoc, effect, now, nil)
+	return r.ledger.commitStatus(ctx, doc, recordDoc, effect, now, nil)
 }
 
 // late plans an effect that no rule listed when the operation reached its state.
@@ -172,7 +172,7 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 	}
 	r.outcome = PlannedLate
 	r.remember(&effect, now)
-	return l.commitEnd(ctx, doc, recordDoc, effect, now, nil)
+	return l.commitStatus(ctx, doc, recordDoc, effect, now, nil)
 }
 
 func (l *Ledger) ruleNames() string {

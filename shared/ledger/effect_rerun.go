@@ -55,7 +55,7 @@ func (r *replaying) rerun(
 	}
 	r.outcome = PlannedRerun
 	path := EffectPath(first.Operation, r.name)
-	return l.commitEnd(ctx, Document{Path: path}, recordDoc, run, now, []Write{l.writeEffect(firstDoc, first)})
+	return l.commitStatus(ctx, Document{Path: path}, recordDoc, run, now, []Write{l.writeEffect(firstDoc, first)})
 }
 
 // Reruns returns how many reruns of an effect a record names, for Message.Runs.

@@ -40,7 +40,7 @@ func (l *Ledger) WaiveEffect(
 		if waived {
 			return nil
 		}
-		return l.commitEnd(ctx, docs[0], docs[1], effect, now, nil)
+		return l.commitStatus(ctx, docs[0], docs[1], effect, now, nil)
 	}, OperationPath(key))
 	return stands, err
 }
