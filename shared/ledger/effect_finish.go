@@ -29,7 +29,8 @@ func (l *Ledger) MarkDead(ctx context.Context, lease Lease, cause error) error {
 	return l.endHeld(ctx, lease, "giving up", EffectDead, cause, nil)
 }
 
-// endHeld records the last state of an effect whose claim the caller holds, and the failure that led to it, if one did.
+// endHeld records the last state of an effect whose claim the caller holds, and the failure that led
+// to it, if one did.
 func (l *Ledger) endHeld(
 	ctx context.Context, lease Lease, doing string, state EffectState, cause error, extra []Write,
 ) error {
