@@ -96,7 +96,7 @@ func (w *world) postponed(key operation.Key) {
 	if err != nil || len(found.Items) != 1 {
 		w.Fatalf("%+v, %v", found, err)
 	}
-	if _, err := w.ledger.Postpone(w.Context(), found.Items[0], w.clock.Now()); err != nil {
+	if _, err := w.ledger.ClaimLookUp(w.Context(), found.Items[0], w.clock.Now()); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -106,7 +106,7 @@ func TestStatusOfMany(t *testing.T) {
 		}
 		due, err := l.DueOperations(ctx, now, ledger.Cursor{}, 10)
 		for _, d := range due.Items { // they are looked up after all others
-			if _, err := l.Postpone(ctx, d, now); err != nil {
+			if _, err := l.ClaimLookUp(ctx, d, now); err != nil {
 				return err
 			}
 		}

@@ -12,7 +12,7 @@
 //	operations/{key}
 //	    The record. Only the reducer changes its state: in Ingest, and in Register for what
 //	    deliveries reported before [M7, W5]. Register creates it. Effects report their status in
-//	    it. Postpone and MakeDueNow move its due time, NoteCondition records inconclusive
+//	    it. ClaimLookUp and MakeDueNow move its due time, NoteCondition records inconclusive
 //	    look-ups, Abandon ends the waiting, ResolveConflict the concern about two ends.
 //	operations/{key}/deliveries/{id}
 //	    Created once, with the decision that it led to; never changed.

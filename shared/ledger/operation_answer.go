@@ -6,7 +6,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// IngestAnswer ingests an event that was made of Gemini's answer about an operation, as Postpone
+// IngestAnswer ingests an event that was made of Gemini's answer about an operation, as ClaimLookUp
 // returned it. Usually the answer has no news. Then the reducer drops it against the record in hand,
 // and the store is not asked: what is dropped is dropped at any later time, too [M2]. Anything else
 // goes through Ingest [R2, M7]. Errors: as Ingest.
@@ -21,7 +21,7 @@ func (l *Ledger) IngestAnswer(ctx context.Context, d DueOperation, e operation.E
 	}, nil
 }
 
-// NoteAnswer is NoteCondition for an operation as Postpone returned it: where nothing else has
+// NoteAnswer is NoteCondition for an operation as ClaimLookUp returned it: where nothing else has
 // changed the record since, nothing is read. Its "now" is the start of the pass.
 func (l *Ledger) NoteAnswer(ctx context.Context, d DueOperation, condition Condition) (Noted, error) {
 	return l.noteCondition(ctx, d.Record.Key, condition, func(last *noting) error {

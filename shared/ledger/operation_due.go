@@ -109,8 +109,8 @@ func (l *Ledger) early() time.Duration {
 	return tenth + time.Duration(l.jitter()*float64(tenth))
 }
 
-// A Postponed is the result of Postpone.
-type Postponed struct {
+// A LookUpClaim is the result of ClaimLookUp.
+type LookUpClaim struct {
 	// Operation is the operation as it is now, for what is learned of it.
 	Operation DueOperation
 	// Stuck: the operation has been pending for longer than its StuckAfter [R4].
@@ -124,15 +124,15 @@ type Postponed struct {
 	PublishErr error
 }
 
-// Postpone claims an operation for the pass that began at passStart. It counts the look-up [R3] and
-// moves the due time, so that an overlapping pass does not find the operation. The move is one
+// ClaimLookUp claims an operation for the pass that began at passStart. It counts the look-up [R3]
+// and moves the due time, so that an overlapping pass does not find the operation. The move is one
 // write on the version that the query found. Only after a conflict, or an answer that was lost, is
 // the record read again. A move of this very call is recognized by its due time, which no other
 // call writes. Where the operation is stuck and not Quiet, the alert is planned in the same commit [R4].
 //
 // Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
 // has ended; otherwise as Ingest.
-func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Time) (Postponed, error) {
+func (l *Ledger) ClaimLookUp(ctx context.Context, d DueOperation, passStart time.Time) (LookUpClaim, error) {
 	m := move{ledger: l, passStart: passStart, found: d}
 	what := "claiming " + string(d.Record.Key) + " for this pass"
 	err := l.retry(ctx, what, func(tries int) error {
@@ -145,7 +145,7 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 		err = fmt.Errorf("%s: %w", what, ErrConflict)
 	}
 	if err != nil {
-		return Postponed{}, err
+		return LookUpClaim{}, err
 	}
 	m.result.Planned = len(m.messages)
 	m.result.PublishErr = l.send(ctx, m.messages)
@@ -157,18 +157,18 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 //
 // Errors: ErrConflict, where the operation was changed since its claim: the next look-up alerts, an
 // interval later; otherwise as Ingest.
-func (l *Ledger) AlertStuck(ctx context.Context, claimed DueOperation) (Postponed, error) {
+func (l *Ledger) AlertStuck(ctx context.Context, claimed DueOperation) (LookUpClaim, error) {
 	claimed.Quiet = false
-	return l.Postpone(ctx, claimed, claimed.passStart)
+	return l.ClaimLookUp(ctx, claimed, claimed.passStart)
 }
 
-// A move is one call of Postpone, over all its tries. result and messages are those of the last
+// A move is one call of ClaimLookUp, over all its tries. result and messages are those of the last
 // commit that was tried.
 type move struct {
 	ledger    *Ledger
 	passStart time.Time
 	found     DueOperation
-	result    Postponed
+	result    LookUpClaim
 	messages  []Message
 	taken     bool // the operation is not due any more
 }
@@ -176,7 +176,7 @@ type move struct {
 // try moves the operation as it was read in d.
 func (m *move) try(ctx context.Context, d DueOperation) error {
 	l := m.ledger
-	m.result, m.messages = Postponed{}, nil
+	m.result, m.messages = LookUpClaim{}, nil
 	if d.passStart.IsZero() {
 		d.Record.Attempts++
 	}

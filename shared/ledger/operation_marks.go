@@ -179,10 +179,10 @@ func (l *Ledger) postponesLong(d DueOperation, passStart time.Time) bool {
 	return l.nextLookUp(d, passStart).After(passStart.Add(l.settings.Interval))
 }
 
-// Claim is Postpone for this pass. After an error the move may have been made. Then it stays marked:
-// where it was not made, the attempts are others.
-func (k *Lookups) Claim(ctx context.Context, d DueOperation) (Postponed, error) {
-	p, err := k.ledger.Postpone(ctx, d, k.start)
+// Claim is ClaimLookUp for this pass. After an error the move may have been made. Then it stays
+// marked: where it was not made, the attempts are others.
+func (k *Lookups) Claim(ctx context.Context, d DueOperation) (LookUpClaim, error) {
+	p, err := k.ledger.ClaimLookUp(ctx, d, k.start)
 	rec := p.Operation.Record
 	long := rec.DueAt.After(k.start.Add(k.ledger.settings.Interval))
 	if err != nil {

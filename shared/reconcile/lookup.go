@@ -64,7 +64,7 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 
 // alertStuck alerts that an operation is stuck, and returns it as it is now. Where it was changed since
 // its claim, the next look-up alerts.
-func (p *pass) alertStuck(ctx context.Context, claimed ledger.Postponed) ledger.Postponed {
+func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledger.LookUpClaim {
 	alerted, err := p.Ledger.AlertStuck(ctx, claimed.Operation)
 	if err != nil {
 		if !errors.Is(err, ledger.ErrConflict) {
@@ -99,7 +99,7 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 }
 
 // claimed counts and logs what a claim found.
-func (p *pass) claimed(ctx context.Context, claimed ledger.Postponed) {
+func (p *pass) claimed(ctx context.Context, claimed ledger.LookUpClaim) {
 	if claimed.Stuck {
 		p.count.add(&p.count.Stuck)
 	}

@@ -20,12 +20,12 @@ func (w *world) paged() {
 }
 
 // postpone makes one pass over the world's operation.
-func (w *world) postpone() ledger.Postponed {
+func (w *world) postpone() ledger.LookUpClaim {
 	w.Helper()
 	due, now := w.pass()
-	p, err := w.ledger().Postpone(w.ctx, due, now)
+	p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 	if err != nil {
-		w.Fatalf("Postpone: %v", err)
+		w.Fatalf("ClaimLookUp: %v", err)
 	}
 	return p
 }
@@ -61,7 +61,7 @@ var alertTests = []ledgerTest{
 	{"stuck is an effect, one in each period [R4, S2]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
-		p, err := w.ledger().Postpone(w.ctx, due, now)
+		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 1 {
 			w.Fatalf("%+v, %v", p, err)
 		}
@@ -91,7 +91,7 @@ var alertTests = []ledgerTest{
 	{"an alert runs like any effect and keeps a settled record open until it is done [L3, S1]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
-		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		w.ingest(w.event("d1", operation.Succeeded, time.Hour))
@@ -107,9 +107,9 @@ var alertTests = []ledgerTest{
 		w.paged()
 		due, now := w.stuck()
 		due.Quiet = true
-		claimed, err := w.ledger().Postpone(w.ctx, due, now)
+		claimed, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 		if err != nil || claimed.Stuck || claimed.Alert || claimed.Planned != 0 {
-			w.Fatalf("Postpone: %+v, %v", claimed, err)
+			w.Fatalf("ClaimLookUp: %+v, %v", claimed, err)
 		}
 		alerted, err := w.ledger().AlertStuck(w.ctx, claimed.Operation)
 		if err != nil || !alerted.Stuck || !alerted.Alert || alerted.Planned != 1 {
@@ -125,7 +125,7 @@ var alertTests = []ledgerTest{
 		w.settings.Rules[2].JobKinds, w.settings.Rules[2].Alerts = []string{"other-*"}, []ledger.Alert{ledger.AlertStuck}
 		due, now := w.stuck()
 		counting := Count(w.store)
-		p, err := w.over(counting).Postpone(w.ctx, due, now)
+		p, err := w.over(counting).ClaimLookUp(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 0 {
 			w.Errorf("%+v, %v", p, err)
 		}
@@ -141,7 +141,7 @@ var alertTests = []ledgerTest{
 		w.paged()
 		w.settings.Rules[2].On = []operation.State{operation.Succeeded}
 		due, now := w.stuck()
-		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "planned by the end", w.ingest(w.event("d1", operation.Succeeded, time.Hour)).Planned, 2)
@@ -153,14 +153,14 @@ var alertTests = []ledgerTest{
 	{"an alert of a former record is not repeated, the next one is planned [L3]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
-		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		w.finish(w.granted("page@stuck-1"))
 		w.published("page@stuck-1")
 		w.delete(ledger.OperationPath(w.name.Key)) // TTL deletion leaves what is under it
 		due, now = w.stuck()
-		p, err := w.ledger().Postpone(w.ctx, due, now)
+		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 0 {
 			w.Errorf("%+v, %v", p, err)
 		}
@@ -173,7 +173,7 @@ var alertTests = []ledgerTest{
 		w.paged()
 		due, now := w.stuck()
 		w.outbox.err = errFailed
-		p, err := w.ledger().Postpone(w.ctx, due, now)
+		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 		if err != nil || p.Planned != 1 || p.PublishErr == nil {
 			w.Errorf("%+v, %v", p, err)
 		}

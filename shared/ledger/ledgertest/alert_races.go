@@ -80,12 +80,12 @@ var alertRaces = join(
 				rec.Effects["page@missing-1"] == operation.EffectOpen)
 		}
 	}),
-	unanswered("Postpone: the alert is planned and published, once [R4, R6]", func(w *world, lossy func() *ledger.Ledger) {
+	unanswered("ClaimLookUp: the alert is published once [R4, R6]", func(w *world, lossy func() *ledger.Ledger) {
 		w.paged()
 		due, now := w.stuck()
-		p, err := lossy().Postpone(w.ctx, due, now)
+		p, err := lossy().ClaimLookUp(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 1 || p.Operation.Record.Attempts != 1 {
-			w.Errorf("Postpone: %+v, %v", p, err)
+			w.Errorf("ClaimLookUp: %+v, %v", p, err)
 		}
 		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectOpen)
 		w.published("page@stuck-1")

@@ -165,8 +165,8 @@ var effectRerun = join([]ledgerTest{
 		w.register()
 		w.store.Advance(w.settings.StuckAfter + time.Hour)
 		due, now := w.pass()
-		if p, err := w.ledger().Postpone(w.ctx, due, now); err != nil || p.Planned != 1 {
-			w.Fatalf("Postpone: %+v, %v", p, err)
+		if p, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil || p.Planned != 1 {
+			w.Fatalf("ClaimLookUp: %+v, %v", p, err)
 		}
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		w.granted("publish@stuck-1")

@@ -71,7 +71,7 @@ func (w *world) tell(l *ledger.Ledger) {
 
 	equal(w, "running", ingest(w.event("d1", operation.Running, time.Second)).Outcome, ledger.Applied)
 	due, now := w.pass()
-	if _, err := l.Postpone(w.ctx, due, now); err != nil {
+	if _, err := l.ClaimLookUp(w.ctx, due, now); err != nil {
 		w.Logf("the pass leaves the operation alone and goes on: %v", err)
 	}
 	end := ingest(w.renamed("d2", "c-1"))

@@ -156,7 +156,7 @@ var operationCondition = []ledgerTest{
 	{"the list of pending operations shows the condition [L4, R4]", func(w *world) {
 		w.register()
 		due, now := w.pass()
-		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		w.note("rate-limited")

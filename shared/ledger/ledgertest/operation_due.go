@@ -36,7 +36,7 @@ func (w *world) pass() (ledger.DueOperation, time.Time) {
 // no error.
 func (w *world) postponing(due ledger.DueOperation, now time.Time, won *int) move {
 	return func(l *ledger.Ledger) error {
-		_, err := l.Postpone(w.ctx, due, now)
+		_, err := l.ClaimLookUp(w.ctx, due, now)
 		if isConflict(err) {
 			return nil
 		}
@@ -111,7 +111,7 @@ var operationDue = join([]ledgerTest{
 			}
 			for _, due := range page.Items {
 				got = append(got, due.Record.Key)
-				if _, err := w.ledger().Postpone(w.ctx, due, w.now()); err != nil { // so it is due later than the page's end
+				if _, err := w.ledger().ClaimLookUp(w.ctx, due, w.now()); err != nil { // so it is due later than the page's end
 					w.Fatal(err)
 				}
 			}
@@ -144,7 +144,7 @@ var operationDue = join([]ledgerTest{
 	{"an overlapping pass does not find what is claimed [R6]", func(w *world) {
 		w.register()
 		due, now := w.pass()
-		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "due to the other pass", len(w.dueOperations().Items), 0)
@@ -175,7 +175,7 @@ var operationDue = join([]ledgerTest{
 		var stuckSince time.Time
 		for i := range 100 {
 			due, now := w.pass()
-			p, err := w.ledger().Postpone(w.ctx, due, now)
+			p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -212,12 +212,12 @@ var operationDue = join([]ledgerTest{
 			equal(w, "attempts", w.record().Attempts, 1)
 		}
 	}),
-	unanswered("Postpone: one's own move [R6]", func(w *world, lossy func() *ledger.Ledger) {
+	unanswered("ClaimLookUp: one's own move [R6]", func(w *world, lossy func() *ledger.Ledger) {
 		w.register()
 		due, now := w.pass()
-		p, err := lossy().Postpone(w.ctx, due, now)
+		p, err := lossy().ClaimLookUp(w.ctx, due, now)
 		if err != nil || p.Operation.Record.Attempts != 1 {
-			w.Errorf("Postpone: %+v, %v", p, err)
+			w.Errorf("ClaimLookUp: %+v, %v", p, err)
 		}
 		equal(w, "attempts", w.record().Attempts, 1)
 		if _, err := w.ledger().NoteAnswer(w.ctx, p.Operation, "later"); err != nil {
@@ -229,9 +229,9 @@ var operationDue = join([]ledgerTest{
 		w.register()
 		due, now := w.pass()
 		w.ingest(w.event("d1", operation.Running, time.Second))
-		p, err := w.ledger().Postpone(w.ctx, due, now)
+		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 		if err != nil || p.Operation.Record.State != operation.Running {
-			w.Errorf("Postpone: %+v, %v", p, err)
+			w.Errorf("ClaimLookUp: %+v, %v", p, err)
 		}
 		equal(w, "attempts", w.record().Attempts, 1)
 	}}},

@@ -186,7 +186,7 @@ var operationRegister = []ledgerTest{
 		if age := now.Sub(w.record().CreatedAt); age > w.settings.StuckAfter+w.settings.Interval {
 			w.Errorf("stuck %v after the registration", age)
 		}
-		p, err := w.ledger().Postpone(w.ctx, due, now)
+		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
 		equal(w, "postponing", err, nil)
 		equal(w, "alert", p.Stuck && p.Alert, true)
 	}},

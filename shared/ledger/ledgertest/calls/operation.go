@@ -165,7 +165,7 @@ func claimed(w *World) {
 }
 
 func postpones(w *World) (any, error) {
-	p, err := w.Ledger.Postpone(w.Ctx, w.operation, w.lookups.Start())
+	p, err := w.Ledger.ClaimLookUp(w.Ctx, w.operation, w.lookups.Start())
 	return []any{p.Stuck, p.Alert, p.Planned}, err
 }
 
@@ -188,13 +188,13 @@ func prepares(w *World) (any, error) {
 func died(w *World) {
 	old(w)
 	got[any](w)(prepares(w))
-	got[ledger.Postponed](w)(w.lookups.Claim(w.Ctx, w.operation))
+	got[ledger.LookUpClaim](w)(w.lookups.Claim(w.Ctx, w.operation))
 	w.pass(2 * time.Minute)
 }
 
 var passCalls = []Call{
-	{Name: "Postpone", Arrange: due, Act: postpones, Settled: []error{ledger.ErrConflict}},
-	{Name: "Postpone/stuck [R4]", Arrange: func(w *World) {
+	{Name: "ClaimLookUp", Arrange: due, Act: postpones, Settled: []error{ledger.ErrConflict}},
+	{Name: "ClaimLookUp/stuck [R4]", Arrange: func(w *World) {
 		w.register()
 		w.pass(24 * time.Hour)
 	}, Act: postpones, Settled: []error{ledger.ErrConflict}},
@@ -202,7 +202,7 @@ var passCalls = []Call{
 		w.register()
 		w.pass(24 * time.Hour)
 		w.operation.Quiet = true
-		w.operation = got[ledger.Postponed](w)(w.Ledger.Postpone(w.Ctx, w.operation, w.lookups.Start())).Operation
+		w.operation = got[ledger.LookUpClaim](w)(w.Ledger.ClaimLookUp(w.Ctx, w.operation, w.lookups.Start())).Operation
 	}, Act: func(w *World) (any, error) {
 		p, err := w.Ledger.AlertStuck(w.Ctx, w.operation)
 		return []any{p.Stuck, p.Alert, p.Planned}, err
