@@ -74,7 +74,7 @@ func newDeployment(t *testing.T) *deployment {
 		"SECRET_MANAGER_EMULATOR_HOST=" + d.secrets.Addr(),
 		"LOGGING_EMULATOR_HOST=" + google.URL, "SCHEDULER_EMULATOR_HOST=" + google.URL,
 		"OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=1s", "GEMINI_API_KEY=key", "GOOGLE_GEMINI_BASE_URL=" + d.api.URL,
-		"SSL_CERT_FILE=" + d.certificate(), "HOME=" + t.TempDir(), "GORACE=halt_on_error=1",
+		"SSL_CERT_FILE=" + d.certificate(), "HOME=" + t.TempDir(), raceOptions,
 	}
 	d.submitsTo(d.register.URL)
 	return d

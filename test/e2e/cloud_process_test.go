@@ -28,7 +28,7 @@ func startFunctionOf(t *testing.T, program, id, function string, variables []str
 	p.address = "http://127.0.0.1:" + strconv.Itoa(port)
 	p.command = exec.Command(program)
 	p.command.Env = append([]string{
-		"GORACE=halt_on_error=1", "FUNCTION_TARGET=" + target, "PORT=" + strconv.Itoa(port),
+		raceOptions, "FUNCTION_TARGET=" + target, "PORT=" + strconv.Itoa(port),
 		"K_SERVICE=" + target, "K_REVISION=1", "K_CONFIGURATION=" + target,
 	}, only(variables, uses[function])...)
 	if err := p.start(p.printed, p.grumbled); err != nil {

@@ -46,6 +46,10 @@ func runMain(m *testing.M) (code int) {
 	return code
 }
 
+// raceOptions, in a program's environment, let a race end it at once, so that its end need not wait
+// for reports.
+const raceOptions = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
+
 // asTested are the flags that give a program the race detector where its test has it.
 func asTested() []string {
 	if raceEnabled {

@@ -75,7 +75,7 @@ func startServe(program, id string, variables []string, args ...string) (*proces
 	p := newProcess(id)
 	p.command = exec.Command(program, append([]string{"serve", "--port", "0"}, args...)...)
 	p.command.Env = append([]string{
-		"GORACE=halt_on_error=1", "TMPDIR=" + os.TempDir(), "OPLEDGER_SERVE_TOKEN=none",
+		raceOptions, "TMPDIR=" + os.TempDir(), "OPLEDGER_SERVE_TOKEN=none",
 	}, variables...)
 	return p, p.start(p.said, p.logged)
 }
