@@ -15,10 +15,15 @@ import (
 	"github.com/opledger/opledger/test/mutation/switchboard"
 )
 
-// patience is how long a test may take under a mutant: what waits forever must end, and a busy
-// machine must not kill anything. An endless loop ends sooner, by its processor time.
-func patience(took time.Duration) limits {
-	return limits{wall: min(20*took, 2*time.Minute) + time.Minute, processor: 10*took + 5*time.Second}
+// patience is how long a group's tests may take under a mutant: what waits forever must end, and a
+// busy machine must not kill anything. An endless loop ends sooner, by its processor time: each test
+// may use ten times its own.
+func (g group) patience() limits {
+	var took, used, most time.Duration
+	for _, u := range g.units {
+		took, used, most = took+u.took, used+u.used, max(most, u.used)
+	}
+	return limits{wall: min(20*took, 2*time.Minute) + time.Minute, processor: used + 9*most + 2*time.Second}
 }
 
 // A hunt tries mutants on tests.
@@ -102,7 +107,7 @@ func (h *hunt) all(ctx context.Context, ids []int, units []*unit) error {
 // by chance proves nothing.
 func (h *hunt) killer(ctx context.Context, id int, g group) (string, error) {
 	b := g.units[0].binary
-	failed, output, err := h.try(ctx, id, b, g.pattern(), g.took())
+	failed, output, err := h.try(ctx, id, b, g.pattern(), g.patience())
 	if err != nil || !failed {
 		return "", err
 	}
@@ -114,7 +119,7 @@ func (h *hunt) killer(ctx context.Context, id int, g group) (string, error) {
 		if name == "" || strings.HasPrefix(g.units[0].name, name+"/") {
 			continue // it did not say which, or not which part
 		}
-		failed, _, err := h.try(ctx, id, b, pattern(name), g.took())
+		failed, _, err := h.try(ctx, id, b, pattern(name), g.patience())
 		if err != nil || failed {
 			return b.pkg + " " + name, err
 		}
@@ -125,23 +130,16 @@ func (h *hunt) killer(ctx context.Context, id int, g group) (string, error) {
 	return "", nil
 }
 
-// try runs tests that usually take so long under a mutant.
-func (h *hunt) try(ctx context.Context, id int, b *binary, tests string, usually time.Duration) (
+// try runs tests under a mutant.
+func (h *hunt) try(ctx context.Context, id int, b *binary, tests string, most limits) (
 	failed bool, output string, err error,
 ) {
-	ended, err := b.run(ctx, tests, patience(usually), switchboard.Chosen+"="+strconv.Itoa(id))
+	ended, err := b.run(ctx, tests, most, switchboard.Chosen+"="+strconv.Itoa(id))
 	return ended.failed, ended.output, errors.Join(err, ctx.Err())
 }
 
 // A group is what one process runs: tests beside each other.
 type group struct{ units []*unit }
-
-func (g group) took() (sum time.Duration) {
-	for _, u := range g.units {
-		sum += u.took
-	}
-	return sum
-}
 
 func (g group) String() string { return g.units[0].binary.pkg + " " + g.pattern() }
 

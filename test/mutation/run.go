@@ -21,7 +21,8 @@ type unit struct {
 	binary  *binary
 	name    string // "TestConformance/Ledger/EffectClaim/first"
 	took    time.Duration
-	reaches []int // the mutants
+	used    time.Duration // of processors
+	reaches []int         // the mutants
 }
 
 func (u unit) String() string { return u.binary.pkg + " " + u.name }
@@ -40,6 +41,7 @@ type outcome struct {
 	failed bool
 	output string
 	took   time.Duration
+	used   time.Duration // of processors
 }
 
 // limits bound a process: the time that passes, and the time of processors that it may use.
@@ -74,6 +76,7 @@ func (b *binary) run(ctx context.Context, tests string, most limits, env ...stri
 	if err != nil && command.ProcessState == nil {
 		return ended, fmt.Errorf("starting the tests of %s: %w", b.pkg, err)
 	}
+	ended.used = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	return ended, nil
 }
 
@@ -194,7 +197,7 @@ func (u *unit) record(ctx context.Context, mutants int) error {
 	if err != nil {
 		return err
 	}
-	u.took, u.reaches = ended.took, []int{}
+	u.took, u.used, u.reaches = ended.took, ended.used, []int{}
 	for id, yes := range reached {
 		if yes == 1 {
 			u.reaches = append(u.reaches, id)
