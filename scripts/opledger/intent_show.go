@@ -55,7 +55,9 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 	out.line("  operation", phrase.Safe(string(intent.Operation)))
 	out.line("  bound by", phrase.Safe(string(intent.BoundBy)))
 	out.line("  collection", phrase.Safe(string(intent.Collection)))
-	submissionLines(out, intent.Submission)
+	said := intent.Submission
+	said.CorrelationID = "" // the first line has it
+	submissionLines(out, said)
 	out.line("  recorded", intent.CreatedAt)
 	out.line("  renewed", intent.RenewedAt)
 	if at := intent.Unlisted(); !at.IsZero() {

@@ -59,8 +59,6 @@ func TestShowIntent(t *testing.T) {
   bound by +-
   collection +batches
   job kind +nightly
-  correlation id +night/1
-  metadata +-
   recorded +` + localPattern + `
   renewed +-
   give up at +` + localPattern + `

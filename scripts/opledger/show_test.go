@@ -31,8 +31,6 @@ func TestShowTable(t *testing.T) {
 	want := regexp.MustCompile(`^batches/Abc-1 +FAILED
   name +batches/Abc-1
   job kind +test
-  correlation id +-
-  metadata +-
   submitted +` + at + `
   settled +` + at + ` by webhook
   look-ups +0

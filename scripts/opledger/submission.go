@@ -30,9 +30,13 @@ func (f *submissionFlags) submission() operation.Submission {
 	return said
 }
 
-// submissionLines prints what a submitter said.
+// submissionLines prints each field that a submitter gave.
 func submissionLines(out *table, said operation.Submission) {
-	out.line("  job kind", phrase.Safe(said.JobKind))
-	out.line("  correlation id", phrase.Safe(said.CorrelationID))
-	out.line("  metadata", phrase.Safe(string(said.Metadata)))
+	for _, field := range [][2]string{
+		{"  job kind", said.JobKind}, {"  correlation id", said.CorrelationID}, {"  metadata", string(said.Metadata)},
+	} {
+		if field[1] != "" {
+			out.line(field[0], phrase.Safe(field[1]))
+		}
+	}
 }
