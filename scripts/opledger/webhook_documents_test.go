@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/test/documents"
 )
 
-// TestDocumentedWebhook: the commands in README.md create, check and ping the webhook.
+// TestDocumentedWebhook: the commands in shared/gemini/webhooks/README.md create, check and ping the webhook.
 func TestDocumentedWebhook(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWebhookRoles: the roles in scripts/opledger/README.md are enough for create, rotate and check, where the
-// secret is there.
+// TestWebhookRoles: the roles in shared/gemini/webhooks/README.md are enough for create, rotate and check,
+// where the secret is there.
 func TestWebhookRoles(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
