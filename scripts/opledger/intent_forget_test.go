@@ -62,7 +62,8 @@ func TestIntentPrefix(t *testing.T) {
 			`no such intent of the correlation id "intents/night"; for that of an alert leave intents/ out: night`).complaint(t)
 	}
 	intend("intents/night")
-	cli(t, variables, "intent", "show", "intents/night").want(t, exitDone).says(t, "intents/night  OPEN\n")
+	cli(t, variables, "intent", "show", "intents/night", "--json").want(t, exitDone).
+		says(t, `"correlationId": "intents/night"`)
 	cli(t, variables, "intent", "forget", "--yes", "intents/night").want(t, exitDone)
-	cli(t, variables, "intent", "show", "night").want(t, exitDone).says(t, "night          OPEN\n")
+	cli(t, variables, "intent", "show", "night", "--json").want(t, exitDone).says(t, `"correlationId": "night"`)
 }

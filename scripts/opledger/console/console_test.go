@@ -79,7 +79,7 @@ func TestWrongAddresses(t *testing.T) {
 		"/console/operations?collection=x":    {400, "is not one of operations, batches"},
 		"/console/operations?show=x":          {400, "none of pending, late, dead, conflict and unregistered"},
 		"/console/operations?since=5m":        {400, "night, 24h, 72h and 168h"},
-		"/console/operations?after=x":         {400, "this is not where a list continues"},
+		"/console/operations?after=x":         {400, "it is not the cursor of a next page"},
 		"/console/operations?job=%5B":         {400, "pattern"},
 		"/console/effects?show=x":             {400, "neither empty nor dead"},
 		"/console/operation?key=":             {400, "name"},

@@ -18,7 +18,7 @@ func Cursor(c ledger.Cursor) string {
 }
 
 // ErrCursor: the text is not one that Cursor returned.
-var ErrCursor = errors.New("this is not where a list continues")
+var ErrCursor = errors.New("it is not the cursor of a next page")
 
 // ParseCursor is the reverse of Cursor. Its error is ErrCursor.
 func ParseCursor(text string) (c ledger.Cursor, err error) {
