@@ -17,37 +17,55 @@ const (
 // A clock is the store's. It notices that it leaps: in one process where the time of the day and that
 // of the process differ, and from one process to the next where it stands before the highest time that
 // a commit left in the file. Where it stands behind that, the ledger has rested, and that is no leap.
+// Nor is it one that the machine was suspended: that time counts. It cannot be told from a leap in a
+// virtual machine that is paused from outside, nor on systems other than Linux and macOS where the
+// process's clock stops meanwhile.
 type clock struct {
 	now func() time.Time
 	// passed is how much of the process's time passed between two of now's.
 	passed func(from, to time.Time) time.Duration
+	// suspended is for how long the machine has been suspended: of that the process's time has nothing.
+	suspended func() time.Duration
 
 	mu      sync.Mutex
-	last    time.Time // of now, with the process's time
-	highest time.Time // of all commits and reads since the last leap
-	leapt   time.Time // when it leapt last, by what it showed then; zero: never
-	fresh   bool      // that is not in the file yet
+	last    time.Time     // of now, with the process's time
+	slept   time.Duration // of suspended, at that time
+	highest time.Time     // of all commits and reads since the last leap
+	leapt   time.Time     // when it leapt last, by what it showed then; zero: never
+	fresh   bool          // that is not in the file yet
 }
 
 func newClock(now func() time.Time) *clock {
-	return &clock{now: now, passed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
+	return &clock{
+		now: now, passed: func(from, to time.Time) time.Duration { return to.Sub(from) }, suspended: suspended,
+	}
 }
 
 // read returns the time, to the microsecond, and when the clock leapt last.
 func (c *clock) read() (now, leapt time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.now()
+	at, slept := c.look()
 	now = at.UTC().Truncate(time.Microsecond) // without the process's time
 	back := now.Before(c.highest.Add(-leap))
-	if back || !c.last.IsZero() && (now.Sub(c.last.Round(0))-c.passed(c.last, at)).Abs() > leap {
+	if back || !c.last.IsZero() && (now.Sub(c.last.Round(0))-c.passed(c.last, at)-(slept-c.slept)).Abs() > leap {
 		c.leapt, c.highest, c.fresh = now, now, true
 	}
-	c.last = at
+	c.last, c.slept = at, slept
 	if now.After(c.highest) {
 		c.highest = now
 	}
 	return now, c.leapt
+}
+
+// look returns the time, and for how long the machine had been suspended by then: not between the two.
+func (c *clock) look() (at time.Time, slept time.Duration) {
+	for before := c.suspended(); ; before = slept {
+		at, slept = c.now(), c.suspended()
+		if slept-before < leap/2 {
+			return at, slept
+		}
+	}
 }
 
 // load takes over what the file has.

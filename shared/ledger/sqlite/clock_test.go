@@ -16,7 +16,10 @@ type leaping struct {
 	path string
 	at   time.Time     // what the clock shows
 	ran  time.Duration // how much of the process's time has passed
-	s    *Store
+	// slept is for how long the machine was suspended. Where falls is set, it is so again once the clock
+	// has been read next.
+	slept, falls time.Duration
+	s            *Store
 }
 
 func newLeaping(t *testing.T) *leaping {
@@ -38,8 +41,14 @@ func (l *leaping) check(err error) {
 func (l *leaping) open() {
 	l.Helper()
 	var err error
-	l.s, err = Open(l.Context(), l.path, func() time.Time { return l.at })
+	l.s, err = Open(l.Context(), l.path, func() time.Time {
+		at := l.at
+		l.suspend(l.falls)
+		l.falls = 0
+		return at
+	})
 	l.check(err)
+	l.s.clock.suspended = func() time.Duration { return l.slept }
 	last := l.ran
 	l.s.clock.passed = func(_, _ time.Time) time.Duration {
 		passed := l.ran - last
@@ -64,6 +73,9 @@ func (l *leaping) run(d time.Duration) {
 		l.leapt()
 	}
 }
+
+// suspend has the machine sleep: the process's time stops.
+func (l *leaping) suspend(d time.Duration) { l.at, l.slept = l.at.Add(d), l.slept+d }
 
 // set sets the clock while the process runs.
 func (l *leaping) set(d time.Duration) { l.at = l.at.Add(d) }
@@ -154,6 +166,42 @@ func TestRestIsNoLeap(t *testing.T) {
 	l.expires("after a small step", 1)
 	if at := l.leapt(); !at.IsZero() {
 		t.Errorf("L3: it leapt at %v", at)
+	}
+}
+
+// TestSuspendIsNoLeap: on a machine that is suspended every night things expire, and nothing seems to
+// leap, also where it falls asleep while the clock is read. One whose clock was set meanwhile has leapt
+// [L3, R4].
+func TestSuspendIsNoLeap(t *testing.T) {
+	t.Parallel()
+	l := newLeaping(t)
+	l.keep("operations/a", 5*aDay)
+	for range 4 {
+		l.run(16 * time.Hour)
+		l.suspend(8 * time.Hour)
+		l.leapt()
+	}
+	l.run(12 * time.Hour)
+	l.falls = 8 * time.Hour
+	l.leapt()
+	l.run(12 * time.Hour)
+	l.expires("after five nights", 1)
+	if at := l.leapt(); !at.IsZero() {
+		t.Errorf("L3: it leapt at %v", at)
+	}
+	l.suspend(8 * time.Hour)
+	l.set(2 * time.Hour)
+	if l.leapt().IsZero() {
+		t.Error("L3: the clock was set while the machine was suspended, and that is no leap")
+	}
+}
+
+// TestSuspended: the system says for how long the machine has been suspended, and goes on from there.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	first := suspended()
+	if again := suspended(); first < -time.Second || again-first > leap/2 || first-again > time.Second {
+		t.Errorf("suspended for %v, then %v", first, again)
 	}
 }
 
