@@ -22,33 +22,36 @@ type Delivery struct {
 	Reason     operation.Reason `json:"reason" firestore:"reason"`
 	// Writer is the call that wrote the document. A call whose answer was lost recognizes its own
 	// write by it.
-	Writer   string    `json:"writer" firestore:"writer"`
-	ExpireAt time.Time `json:"expireAt" firestore:"expireAt"`
+	Writer string `json:"writer" firestore:"writer"`
+	// Incarnation is that of the record at the time: it is another's delivery once the record has expired
+	// and was created again.
+	Incarnation string    `json:"incarnation,omitempty" firestore:"incarnation,omitempty"`
+	ExpireAt    time.Time `json:"expireAt" firestore:"expireAt"`
 }
 
-// deduplicate reports whether a delivery was ingested before, and by which call. A delivery older
-// than the operation's record belongs to a former record that has expired, and does not count.
+// deduplicate reports whether a delivery was ingested before, and by which call. One of a former record,
+// which has expired, does not count.
 func deduplicate(doc Document, rec operation.Record) (duplicate bool, writer string, err error) {
 	var seen Delivery
 	if err := doc.Decode(&seen); err != nil {
 		return false, "", broken(doc, err)
 	}
-	return doc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt), seen.Writer, nil
+	return doc.Exists() && seen.of(rec), seen.Writer, nil
 }
 
-// of returns a delivery of a record: it counts as one [W4] where the clock stands behind what it was
-// at the record's beginning.
-func (d Delivery) of(rec operation.Record) Delivery {
-	if rec.CreatedAt.After(d.ReceivedAt) {
-		d.ReceivedAt = rec.CreatedAt
+// of reports whether a delivery is one of this record. Where an older revision wrote either of them, a
+// delivery of a former record is older than this one, unless the store's clock was ahead.
+func (d Delivery) of(rec operation.Record) bool {
+	if d.Incarnation != "" && rec.Incarnation != "" {
+		return d.Incarnation == rec.Incarnation
 	}
-	return d
+	return !d.ReceivedAt.Before(rec.CreatedAt)
 }
 
-func (l *Ledger) delivery(e operation.Event, r Receipt, nonce string, now time.Time) Delivery {
+func (l *Ledger) delivery(e operation.Event, r Receipt, of operation.Record, nonce string, now time.Time) Delivery {
 	return Delivery{
 		Schema: operation.SchemaVersion, ID: printable(e.DeliveryID), Source: e.Source, Type: e.Type, Name: e.Resource,
-		State: e.State, UpdateTime: operation.Instant(e.UpdateTime), ReceivedAt: now,
+		State: e.State, UpdateTime: operation.Instant(e.UpdateTime), ReceivedAt: now, Incarnation: of.Incarnation,
 		Outcome: r.Outcome, Reason: r.Reason, Writer: nonce, ExpireAt: now.Add(l.settings.Retention),
 	}
 }

@@ -244,7 +244,8 @@ func (c *ingestion) plan(ctx context.Context, e operation.Event, at reading, d *
 	if rec.Key == "" {
 		rec = operation.Record{
 			Key: e.Key, Collection: e.Key.Collection(), Name: e.Resource, CreatedAt: at.now,
-			Submission: operation.Submission{CorrelationID: e.CorrelationID},
+			Submission:  operation.Submission{CorrelationID: e.CorrelationID},
+			Incarnation: c.nonce,
 		}
 	}
 	before := rec
@@ -284,7 +285,11 @@ func (c *ingestion) commit(ctx context.Context, e operation.Event, at reading, d
 		_, write := l.writeRecord(at.record, planned.record, at.now)
 		writes = append(append(writes, planned.writes...), write)
 	}
-	delivery := l.delivery(e, d.receipt, c.nonce, at.now).of(at.rec)
+	of := at.rec
+	if d.changes() {
+		of = planned.record
+	}
+	delivery := l.delivery(e, d.receipt, of, c.nonce, at.now)
 	writes = append(writes, Write{Path: at.delivery.Path, Token: at.delivery.Token, Data: delivery})
 	if len(writes) == 1 { // nothing that another event about the operation changes
 		c.unlock()

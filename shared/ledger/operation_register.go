@@ -133,6 +133,7 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 	if rec.Key == "" {
 		rec = operation.Record{
 			Key: r.Name.Key, Collection: r.Name.Key.Collection(), State: operation.Pending, CreatedAt: now,
+			Incarnation: l.nonce(),
 		}
 	}
 	if !rec.Registered {

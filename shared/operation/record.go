@@ -65,6 +65,8 @@ type Record struct {
 	Registered bool `json:"registered" firestore:"registered"`
 	// CreatedAt is when the ledger first heard of the operation. Lists are in this order.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
+	// Incarnation is an id of this record: once it has expired, one that is created again has another.
+	Incarnation string `json:"incarnation,omitempty" firestore:"incarnation,omitempty"`
 	// SubmittedAt is when the operation was submitted, by its submitter's clock.
 	SubmittedAt time.Time `json:"submittedAt,omitzero" firestore:"submittedAt,omitempty"`
 	// SettledAt is when the ledger ingested the terminal state; SettledBy is the path of that report.

@@ -66,8 +66,8 @@ func (c *clock) setSince(at time.Time) bool {
 }
 
 // leap plans that the store's clock leaps, and is put right, at the latest when the faults end. It
-// reports whether it does.
-func (w *World) leap() bool {
+// reports whether what is written meanwhile expires too early: the clock stands behind by days.
+func (w *World) leap() (early bool) {
 	const hours, days = 8 * time.Hour, 29 * 24 * time.Hour
 	leaps := []time.Duration{0, 0, 0, 0, hours, days, -hours, -days}
 	by := leaps[w.gate.choose(Plan, len(leaps))]
@@ -81,7 +81,7 @@ func (w *World) leap() bool {
 	after, last := starts[w.gate.choose(Plan, len(starts))], lasts[w.gate.choose(Plan, len(lasts))]
 	w.at(after, func() { w.setClock(by) })
 	w.at(after+last, func() { w.setClock(0) })
-	return true
+	return by < -stillFor
 }
 
 // setClock sets the store's clock. The store then deletes at once what seems to have expired.

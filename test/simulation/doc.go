@@ -44,12 +44,11 @@
 // effect package do each of these.
 //
 // A clock that leaps while no process runs: forward, that is a long rest to the store. One that stays
-// wrong for longer than an hour. One that leaps in a world in which the retention passes afterwards:
-// what was written while it stood behind expires that much too early, and what was delivered while it
-// stood ahead is kept for longer than its record, so that the same answer of Gemini about the same
-// operation, registered again, counts as a duplicate. An end that Gemini has not announced as running
-// is withheld where its operation is new to the ledger while the clock is ahead by the retention [L3]:
-// it is logged, and an operator plans it.
+// wrong for longer than an hour. One that stands behind by days in a world in which the retention passes
+// afterwards: what is written meanwhile expires that much too early, but for the day after the leap, and
+// an operation that is registered again then runs its effects again. An end that Gemini has not
+// announced as running is withheld where its operation is new to the ledger while the clock is ahead by
+// the retention [L3]: it is logged, and an operator plans it.
 //
 // # Invariants
 //

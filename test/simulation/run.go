@@ -98,7 +98,7 @@ func Storm(w *World) {
 		w.orders = append(w.orders, o)
 		w.gate.spawn(func() { w.submit(o) })
 	}
-	leaps := w.leap()
+	early := w.leap()
 	passes := 1 + w.gate.choose(Plan, 3)
 	for i := range passes {
 		w.at(time.Duration(i+1)*w.settings.Interval, w.pass)
@@ -111,7 +111,7 @@ func Storm(w *World) {
 		w.gate.event("the faults end", func() { w.gate.calm = true })
 		w.setClock(0)
 		w.rest()
-		if ages && !leaps {
+		if ages && !early {
 			w.age()
 		}
 	})

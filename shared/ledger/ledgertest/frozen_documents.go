@@ -23,6 +23,7 @@ func FrozenDocuments() []Frozen {
 			"ConflictBy":    "lasting: the path of that end, as long as ConflictState is there",
 			"ConflictResolved": "lasting: an operator decided so about these two ends; it counts for no other two, " +
 				"whichever an older revision applies or refuses",
+			"Incarnation":          "lasting: an id that the record got when it was created",
 			"LateAt":               "derived: from dueAt, submittedAt, createdAt, missingAlertedAt and the settings",
 			"UnresolvedAt":         "derived: from registered, createdAt and unregisteredResolved",
 			"UnregisteredResolved": "lasting: an operator decided so; it counts only while registered is false",
@@ -31,7 +32,7 @@ func FrozenDocuments() []Frozen {
 			Schema: 1, ID: "msg_1", Source: operation.Webhook, Type: "batch.succeeded", Name: "batches/abc-123",
 			State: operation.Succeeded, UpdateTime: at(1), ReceivedAt: at(2), Outcome: ledger.Applied,
 			Reason: operation.Advanced, Writer: "call-1", ExpireAt: at(3),
-		}},
+		}, Added: map[string]string{"Incarnation": "lasting: that of the record which the event was about"}},
 		{Kind: "effect", Data: frozenEffect(1, ledger.ItemProgress{
 			Done: 1, Failed: 2, Total: 3, Next: 4, Length: 5, Returned: 8, ReturnedFence: 9, Tries: 10, Chunks: 11,
 			Recorded: 12,

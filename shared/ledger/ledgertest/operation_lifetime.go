@@ -155,6 +155,30 @@ var operationLifetime = []ledgerTest{
 		equal(w, "outcome", w.ingest(first).Outcome, ledger.Applied)
 		equal(w, "the same again", w.ingest(first).Outcome, ledger.Duplicate)
 	}},
+	{"… which it got while the clock was ahead [L3, W4]", func(w *world) {
+		for _, create := range []func(id string){
+			func(string) { w.register() },
+			func(id string) { w.ingest(w.event(id, operation.Running, time.Second)) },
+			func(id string) {
+				w.intend(id)
+				e := w.event(id+" runs", operation.Running, time.Second)
+				e.CorrelationID = id
+				w.ingest(e)
+			},
+		} {
+			w.leap(29 * day)
+			create("first")
+			end := w.event("end", operation.Succeeded, time.Hour)
+			equal(w, "at first", w.ingest(end).Outcome, ledger.Applied)
+			w.leap(-29 * day)
+			equal(w, "redelivered", w.ingest(end).Outcome, ledger.Duplicate)
+			w.delete(ledger.OperationPath(w.name.Key))
+			create("second")
+			equal(w, "created again", w.ingest(end).Outcome, ledger.Applied)
+			equal(w, "the same again", w.ingest(end).Outcome, ledger.Duplicate)
+			w.name = nameOf(w, string(w.name.Key)+"-next")
+		}
+	}},
 	{"an end whose time is the epoch has no known time: its effects run [M4, L3]", func(w *world) {
 		w.register()
 		e := w.event("d1", operation.Succeeded, 0)
