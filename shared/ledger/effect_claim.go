@@ -65,7 +65,8 @@ var ErrLeaseLost = errors.New("the lease was lost")
 func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
-	err := l.withEffect(ctx, key, name, "claiming", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withEffect(ctx, key, name, "claiming", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		if !docs[0].Exists() {
 			grant = Grant{Verdict: Absent}
 			return nil
@@ -192,7 +193,8 @@ func leaseOf(effect Effect, seized bool) Lease {
 
 // Extend makes the lease end ClaimTTL from now. Errors: ErrLeaseLost; else as Ingest.
 func (l *Ledger) Extend(ctx context.Context, lease Lease) error {
-	return l.withLease(ctx, lease, "extending", func(effect Effect, docs []Document, now time.Time) error {
+	return l.withLease(ctx, lease, "extending", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		if !effect.heldBy(lease) {
 			return ErrLeaseLost
 		}
@@ -205,16 +207,16 @@ func (l *Ledger) Extend(ctx context.Context, lease Lease) error {
 // withLease is withEffect for the lease's effect.
 func (l *Ledger) withLease(
 	ctx context.Context, lease Lease, doing string,
-	try func(effect Effect, docs []Document, now time.Time) error, and ...Path,
+	try func(effect Effect, read Snapshot) error, and ...Path,
 ) error {
 	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, try, and...)
 }
 
-// withEffect runs try, as retry does, with the effect as it is stored. docs holds the effect's
-// document and those of the paths in and. An effect that does not exist is the zero Effect.
+// withEffect runs try, as retry does, with the effect as it is stored. read has the effect's document
+// and those of the paths in and. An effect that does not exist is the zero Effect.
 func (l *Ledger) withEffect(
 	ctx context.Context, key operation.Key, name, doing string,
-	try func(effect Effect, docs []Document, now time.Time) error, and ...Path,
+	try func(effect Effect, read Snapshot) error, and ...Path,
 ) error {
 	what := fmt.Sprintf("%s effect %s of %s", doing, name, key)
 	paths := append([]Path{EffectPath(key, name)}, and...)
@@ -227,7 +229,7 @@ func (l *Ledger) withEffect(
 		if err != nil {
 			return err
 		}
-		return try(effect, snapshot.Documents, snapshot.ReadTime)
+		return try(effect, snapshot)
 	})
 }
 

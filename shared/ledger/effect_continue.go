@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // errNoPublisher: the ledger has no Publisher, so the effect waits for the sweep.
@@ -15,7 +14,8 @@ var errNoPublisher = errors.New("there is no publisher")
 // the effect due. Errors: as Finish.
 func (l *Ledger) Continue(ctx context.Context, lease Lease) (unsent, err error) {
 	var m Message
-	err = l.withLease(ctx, lease, "continuing", func(effect Effect, docs []Document, now time.Time) error {
+	err = l.withLease(ctx, lease, "continuing", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		m = Message{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}
 		switch {
 		case effect.State == EffectPending && effect.lastHeldBy(lease):

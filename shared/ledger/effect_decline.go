@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -13,7 +12,8 @@ import (
 // due again within an interval, so that it runs soon after the pause [R5]. Errors: as Ingest.
 func (l *Ledger) Decline(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	verdict := Absent
-	err := l.withEffect(ctx, key, name, "declining", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withEffect(ctx, key, name, "declining", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		if !docs[0].Exists() {
 			return nil
 		}

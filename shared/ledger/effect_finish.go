@@ -35,7 +35,8 @@ func (l *Ledger) endHeld(
 	ctx context.Context, lease Lease, doing string, state EffectState, cause error, extra []Write,
 ) error {
 	tries := 0
-	return l.withLease(ctx, lease, doing, func(effect Effect, docs []Document, now time.Time) error {
+	return l.withLease(ctx, lease, doing, func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		switch {
 		case effect.State == state && effect.lastHeldBy(lease):
 			return nil // by this call before, whose answer was lost
@@ -43,7 +44,7 @@ func (l *Ledger) endHeld(
 			return ErrLeaseLost
 		}
 		if cause != nil {
-			effect.fail(cause, operation.Instant(now))
+			effect.fail(cause, read)
 			effect.closeAttempt(AttemptDead, cause, now)
 		} else {
 			effect.closeAttempt(AttemptDone, nil, now)

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -25,7 +24,8 @@ const (
 func (l *Ledger) Recover(ctx context.Context, key operation.Key, name, by string) (RecoverOutcome, error) {
 	var outcome RecoverOutcome
 	var last *Recovery
-	err := l.withEffect(ctx, key, name, "recovering", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withEffect(ctx, key, name, "recovering", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		switch {
 		case !docs[0].Exists():
 			outcome = RecoverUnplanned

@@ -66,7 +66,8 @@ const lostAfter = 24 * time.Hour
 func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (Failure, error) {
 	var failure Failure
 	jitter := l.jitter()
-	err := l.withLease(ctx, lease, "releasing", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withLease(ctx, lease, "releasing", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		released := effect.State == EffectPending || effect.State == EffectDead
 		switch {
 		case released && effect.Failing != nil && effect.lastHeldBy(lease): // by this call before, whose answer was lost
@@ -76,8 +77,8 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 			return ErrLeaseLost
 		}
 		now = operation.Instant(now)
-		effect.fail(cause, now)
-		if why := l.givesUp(effect, cause); why != "" {
+		effect.fail(cause, read)
+		if why := l.givesUp(effect, cause, read); why != "" {
 			effect.State = EffectDead
 			effect.closeAttempt(AttemptDead, cause, now)
 			effect.LastError = shorten(why + "; the last error: " + effect.LastError)
@@ -99,7 +100,8 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 }
 
 // fail counts one more failed attempt.
-func (e *Effect) fail(cause error, now time.Time) {
+func (e *Effect) fail(cause error, read Snapshot) {
+	now := operation.Instant(read.ReadTime)
 	failing := Failing{Since: now}
 	if e.Failing != nil {
 		failing = *e.Failing
@@ -107,7 +109,7 @@ func (e *Effect) fail(cause error, now time.Time) {
 	notAfter(now, &failing.Since)
 	failing.Times++
 	failing.Last = now
-	if failing.AlertedAt.IsZero() && now.Sub(failing.Since) >= alertFailingAfter {
+	if failing.AlertedAt.IsZero() && read.since(failing.Since) >= alertFailingAfter {
 		failing.AlertedAt = now
 	}
 	loss := e.loss()
@@ -150,11 +152,11 @@ func (e Effect) failure(now time.Time) Failure {
 }
 
 // givesUp returns why an effect is given up whose last failure has this cause; empty: it is not.
-func (l *Ledger) givesUp(e Effect, cause error) string {
+func (l *Ledger) givesUp(e Effect, cause error, read Snapshot) string {
 	f := *e.Failing
-	failing := f.Last.Sub(f.Since)
+	failing := read.since(f.Since)
 	if _, lost := saysLost(cause); lost {
-		if since := f.Last.Sub(e.Lost.Since); since >= lostAfter {
+		if since := read.since(e.Lost.Since); since >= lostAfter {
 			return fmt.Sprintf("results lost: Gemini has said so for %v", since.Round(time.Second))
 		}
 		return ""

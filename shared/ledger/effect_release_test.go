@@ -58,7 +58,7 @@ func TestFailingForAnHour(t *testing.T) {
 		{2 * alertFailingAfter, now.Add(-1), now.Add(-1)},
 	} {
 		e := Effect{Failing: &Failing{Since: now.Add(-test.ago), AlertedAt: test.alerted}}
-		if e.fail(errors.New("no"), now); !e.Failing.AlertedAt.Equal(test.want) {
+		if e.fail(errors.New("no"), Snapshot{ReadTime: now}); !e.Failing.AlertedAt.Equal(test.want) {
 			t.Errorf("failing for %v, alerted at %v: now at %v, want %v", test.ago, test.alerted, e.Failing.AlertedAt, test.want)
 		}
 	}

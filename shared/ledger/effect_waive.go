@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -17,7 +16,8 @@ func (l *Ledger) WaiveEffect(
 	ctx context.Context, key operation.Key, name string, a Abandonment,
 ) (operation.Abandonment, error) {
 	var stands operation.Abandonment
-	err := l.withEffect(ctx, key, name, "waiving", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withEffect(ctx, key, name, "waiving", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		switch {
 		case a.Why == "":
 			return ErrNoReason

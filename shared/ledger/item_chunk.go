@@ -11,7 +11,8 @@ import (
 type chunk struct {
 	ledger   *Ledger
 	lease    Lease
-	now      time.Time
+	read     Snapshot
+	now      time.Time // of read
 	record   operation.Record
 	before   []Document // of the Known items, in order
 	progress ItemProgress
@@ -102,7 +103,7 @@ func (c *chunk) failed(item Item, o ItemOutcome) Item {
 		item.Failures++
 	}
 	c.advanced = c.advanced || o.Permanent
-	if !o.Permanent && !c.ledger.givesUpItem(item, c.now) {
+	if !o.Permanent && !c.ledger.givesUpItem(item, c.read.since(item.FailingSince)) {
 		c.progress.Tries = max(c.progress.Tries, item.Attempts)
 		return c.waits(item)
 	}
@@ -118,9 +119,9 @@ func (c *chunk) failed(item Item, o ItemOutcome) Item {
 	return item
 }
 
-// givesUpItem reports whether an item with these failures is given up [S4].
-func (l *Ledger) givesUpItem(item Item, now time.Time) bool {
-	often, long := item.Attempts >= l.settings.MaxAttempts, now.Sub(item.FailingSince) >= l.settings.RetryFor
+// givesUpItem reports whether an item is given up that has been failing for so long [S4].
+func (l *Ledger) givesUpItem(item Item, failing time.Duration) bool {
+	often, long := item.Attempts >= l.settings.MaxAttempts, failing >= l.settings.RetryFor
 	return item.Failures >= l.settings.MaxAttempts || often && long
 }
 

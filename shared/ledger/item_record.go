@@ -76,7 +76,8 @@ func (l *Ledger) RecordItems(
 	}
 	var next ItemProgress
 	tries := 0
-	err := l.withLease(ctx, lease, "recording items of", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withLease(ctx, lease, "recording items of", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		if !effect.heldBy(lease) {
 			return ErrLeaseLost
 		}
@@ -87,7 +88,7 @@ func (l *Ledger) RecordItems(
 		if err != nil {
 			return err
 		}
-		c := chunk{ledger: l, lease: lease, now: now, record: rec, before: docs[2:], progress: at}
+		c := chunk{ledger: l, lease: lease, read: read, now: now, record: rec, before: docs[2:], progress: at}
 		if err = c.add(outcomes); err != nil {
 			return err
 		}
@@ -117,7 +118,8 @@ func (l *Ledger) RecordItems(
 // record. at is as for RecordItems. It returns the new progress. Errors: as Finish; calling it
 // again is safe.
 func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgress) (ItemProgress, error) {
-	err := l.withLease(ctx, lease, "recording the progress of", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withLease(ctx, lease, "recording the progress of", func(effect Effect, read Snapshot) error {
+		docs, now := read.Documents, read.ReadTime
 		if !effect.heldBy(lease) {
 			return ErrLeaseLost
 		}

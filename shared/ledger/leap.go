@@ -17,6 +17,15 @@ const longestRetryAfter = 24 * time.Hour
 // was stored is not known, and nothing is given up because of it [R4, G6].
 func steady(leapt, now time.Time, d time.Duration) bool { return leapt.IsZero() || now.Sub(leapt) >= d }
 
+// since returns for how long something has been so at the time of the read. What a leap of the store's
+// clock made of it does not count [S4, R4].
+func (s Snapshot) since(t time.Time) time.Duration {
+	if s.Leapt.After(t) {
+		t = s.Leapt
+	}
+	return s.ReadTime.Sub(t)
+}
+
 // Leapt returns when the store's clock leapt last, as it was known when the pass began; zero: never.
 func (k *Lookups) Leapt() time.Time { return k.leapt }
 

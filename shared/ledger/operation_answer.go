@@ -25,6 +25,6 @@ func (l *Ledger) IngestAnswer(ctx context.Context, d DueOperation, e operation.E
 // changed the record since, nothing is read. Its "now" is the start of the pass.
 func (l *Ledger) NoteAnswer(ctx context.Context, d DueOperation, condition Condition) (Noted, error) {
 	return l.noteCondition(ctx, d.Record.Key, condition, func(last *noting) error {
-		return l.noteOn(ctx, d.doc, d.Record, condition, d.passStart, last)
+		return l.noteOn(ctx, d.doc, d.Record, condition, Snapshot{ReadTime: d.passStart, Leapt: d.leapt}, last)
 	})
 }

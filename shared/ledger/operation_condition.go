@@ -117,7 +117,7 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, condition Conditio
 	if err != nil {
 		return err
 	}
-	doc, now := snapshot.Documents[0], snapshot.ReadTime
+	doc := snapshot.Documents[0]
 	before, err := l.readRecord(doc)
 	if err != nil {
 		return err
@@ -125,12 +125,12 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, condition Conditio
 	if doc.Exists() && reflect.DeepEqual(before, last.record) { // our own commit, whose answer was lost
 		return nil
 	}
-	return l.noteOn(ctx, doc, before, condition, now, last)
+	return l.noteOn(ctx, doc, before, condition, snapshot, last)
 }
 
 // noteOn notes the condition on the record as it was read.
 func (l *Ledger) noteOn(
-	ctx context.Context, doc Document, before operation.Record, condition Condition, now time.Time, last *noting,
+	ctx context.Context, doc Document, before operation.Record, condition Condition, read Snapshot, last *noting,
 ) error {
 	*last = noting{}
 	if before.Settled() || !before.Registered {
@@ -139,7 +139,7 @@ func (l *Ledger) noteOn(
 	p := plan{record: before.WithoutCondition()}
 	if condition != "" {
 		var err error
-		if p, last.noted, err = l.withCondition(ctx, before, condition, now); err != nil {
+		if p, last.noted, err = l.withCondition(ctx, before, condition, read); err != nil {
 			return err
 		}
 	}
@@ -147,15 +147,16 @@ func (l *Ledger) noteOn(
 	if reflect.DeepEqual(p.record, before) {
 		return nil
 	}
-	rec, write := l.writeRecord(doc, p.record, now)
+	rec, write := l.writeRecord(doc, p.record, read.ReadTime)
 	last.record = rec
 	return l.commit(ctx, append(p.writes, write)...)
 }
 
 // withCondition returns the record with the condition in it, and the alert that is due.
 func (l *Ledger) withCondition(
-	ctx context.Context, rec operation.Record, condition Condition, now time.Time,
+	ctx context.Context, rec operation.Record, condition Condition, read Snapshot,
 ) (plan, Noted, error) {
+	now := read.ReadTime
 	if reason := shorten(string(condition)); rec.Condition != reason {
 		rec.Condition, rec.ConditionSince = reason, now
 	}
@@ -169,7 +170,7 @@ func (l *Ledger) withCondition(
 		rec.MissingSince = now
 	}
 	var noted Noted
-	noted.Missing = now.Sub(rec.MissingSince) >= missingIntervals*l.settings.Interval
+	noted.Missing = read.since(rec.MissingSince) >= missingIntervals*l.settings.Interval
 	noted.Alert = noted.Missing && rec.Abandoned == nil && now.Sub(rec.MissingAlertedAt) >= l.settings.AlertEvery
 	if !noted.Alert {
 		return plan{record: rec}, noted, nil

@@ -52,14 +52,14 @@ func TestConditionTimes(t *testing.T) {
 		if test.alerted >= 0 {
 			rec.MissingAlertedAt = now.Add(-test.alerted)
 		}
-		_, noted, err := l.withCondition(context.Background(), rec, ConditionNotFound, now)
+		_, noted, err := l.withCondition(context.Background(), rec, ConditionNotFound, Snapshot{ReadTime: now})
 		if err != nil || noted.Missing != test.missing || noted.Alert != test.alert {
 			t.Errorf("%+v: %+v, %v", test, noted, err)
 		}
 	}
 	for _, in := range []time.Duration{s.Interval, s.Interval + 1} {
 		rec := operation.Record{State: operation.Running, DueAt: now.Add(in)}
-		p, _, err := l.withCondition(context.Background(), rec, "odd", now)
+		p, _, err := l.withCondition(context.Background(), rec, "odd", Snapshot{ReadTime: now})
 		if sooner := p.record.DueAt.Before(now.Add(s.Interval)); err != nil || sooner != (in > s.Interval) {
 			t.Errorf("due in %v, and with a condition in %v, %v", in, p.record.DueAt.Sub(now), err)
 		}

@@ -150,6 +150,50 @@ var leapTests = []ledgerTest{
 		equal(w, "steady in time", w.ledger().Steady(lookups.Leapt(), w.now()), true)
 		equal(w, "alerted in time", w.postpone().Alert, true)
 	}},
+	{"what a leap adds to an age does not give up an effect, an item or a result [S4]", func(w *world) {
+		w.settings.MaxAttempts, w.settings.RetryFor = 2, 24*time.Hour
+		w.succeed()
+		w.store.Advance(w.release(w.granted(publish), 0))
+		w.leap(3 * day)
+		failure := w.fail(time.Hour)
+		equal(w, "dead at once", failure.Dead, false)
+		equal(w, "alerted at once", failure.Alert, false)
+		w.store.Advance(day)
+		equal(w, "dead in time", w.fail(0).Dead, true)
+
+		w.name = nameOf(w, "batches/lost")
+		w.succeed()
+		w.unread(true)
+		w.leap(3 * day)
+		equal(w, "lost at once", w.unread(true), false)
+		w.store.Advance(day)
+		equal(w, "lost in time", w.unread(true), true)
+
+		w.name = nameOf(w, "batches/items")
+		w.succeed()
+		lease := w.granted(publish)
+		fails := func(at ledger.ItemProgress, outcomes ...ledger.ItemOutcome) ledger.ItemProgress {
+			outcomes[0].Err = errFailed
+			return w.recordItems(lease, at, outcomes)
+		}
+		at := fails(lease.Progress, named(0, "a")...)
+		w.leap(3 * day)
+		at = fails(at, known(named(0, "a")...)...)
+		equal(w, "given up at once", at.Failed, 0)
+		w.store.Advance(day)
+		equal(w, "given up in time", fails(at, known(named(0, "a")...)...).Failed, 1)
+	}},
+	{"nothing is missing until the clock has run for that long [R4]", func(w *world) {
+		w.paged()
+		w.register()
+		w.note(ledger.ConditionNotFound)
+		w.leap(8 * time.Hour)
+		if n := w.note(ledger.ConditionNotFound); n.Missing || n.Alert {
+			w.Errorf("at once: %+v", n)
+		}
+		w.store.Advance(missingAfter * w.settings.Interval)
+		equal(w, "alerted in time", w.note(ledger.ConditionNotFound).Alert, true)
+	}},
 	{"the mark of a pass whose clock was ahead is over [R6]", func(w *world) {
 		w.register()
 		w.store.Advance(5 * time.Hour)
