@@ -1,5 +1,5 @@
 # The effects without what looks like a secret in their URLs, for what is printed. opledger's commands plan by the rest of an effect
-# and send nothing to its URL. The code has the same (shared/effect/mask.go); both are tested with tests/masked.json.
+# and send nothing to its URL. The code has the same (shared/effect/spec/mask.go); both are tested with tests/masked.json.
 locals {
   # A URL in YAML or JSON, in quotes or, up to what can end it there, without; or one character.
   effects_parts = var.effects == null ? [] : regexall(

@@ -9,6 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/custom"
+	"github.com/opledger/opledger/shared/effect/spec"
 )
 
 // CheckSettings returns every problem that would keep the function from starting with environ,
@@ -31,17 +33,17 @@ func Warnings(environ []string) error {
 // it calls Custom, to know which handlers there are. An error of Custom is not a problem of the
 // settings, since a handler may need what only the deployed function has. Such effects are not
 // checked then.
-func CheckHandlers(ctx context.Context, specs []effect.Spec, project string) error {
-	isCustom := func(spec effect.Spec) bool {
-		_, ok := spec.Do.(*effect.DoCustom)
+func CheckHandlers(ctx context.Context, specs []spec.Spec, project string) error {
+	isCustom := func(s spec.Spec) bool {
+		_, ok := s.Do.(*custom.Do)
 		return ok
 	}
-	var custom map[string]effect.Handler
+	var own map[string]effect.Handler
 	if slices.ContainsFunc(specs, isCustom) {
 		var err error
-		if custom, err = Custom(ctx, slog.New(slog.DiscardHandler)); err != nil {
+		if own, err = Custom(ctx, slog.New(slog.DiscardHandler)); err != nil {
 			specs = slices.DeleteFunc(slices.Clone(specs), isCustom)
 		}
 	}
-	return cloud.CheckHandlers(specs, project, custom)
+	return cloud.CheckHandlers(specs, project, own)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
@@ -32,7 +33,7 @@ func TestCustom(t *testing.T) {
 			}
 			return []ledger.Write{{Path: path, Data: note{Key: task.IdempotencyKey}}}, nil
 		})
-		specs, err := effect.ParseSpecs([]byte("[{name: own, on: [SUCCEEDED], do: custom}]"), operation.Transitions{})
+		specs, err := kinds.ParseSpecs([]byte("[{name: own, on: [SUCCEEDED], do: custom}]"), operation.Transitions{})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestCustom(t *testing.T) {
 		}
 		custom["own"] = own
 		handlers, err := cloud.Handlers(w.Context(), specs, config.Handlers{},
-			effect.HandlerOptions{Custom: custom, Now: time.Now})
+			kinds.Options{Custom: custom, Now: time.Now})
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -12,6 +12,9 @@ import (
 	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	"github.com/opledger/opledger/shared/effect/pubsub"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
@@ -37,7 +40,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, fmt.Errorf("making the custom handlers: %w", err)
 	}
-	o := effect.HandlerOptions{Log: log, Topics: effect.NewTopics(s.Firestore.ProjectID), Custom: custom, Now: time.Now}
+	o := kinds.Options{Log: log, Topics: pubsub.NewTopics(s.Firestore.ProjectID), Custom: custom, Now: time.Now}
 	if o.Results, err = cloud.Results(ctx, s.Results); err != nil {
 		return nil, err
 	}
@@ -52,7 +55,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	connect.StoreSettings(ctx, o.Ledger, s.Ledger, "effects", log)
 	return New(Options{
 		Runner: effect.NewRunner(o.Ledger, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log,
-		Concurrency: effect.Concurrency(s.Ledger.Effects), Slots: s.Instance.Slots,
+		Concurrency: spec.Concurrency(s.Ledger.Effects), Slots: s.Instance.Slots,
 		Timeout: s.Instance.Timeout,
 	}), nil
 }

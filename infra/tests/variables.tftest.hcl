@@ -123,7 +123,7 @@ run "commands_are_told_what_the_functions_are" {
   }
 }
 
-# The cases of shared/effect.
+# The cases of shared/effect/spec.
 run "what_looks_like_a_secret_is_masked" {
   variables {
     effects = join("", [for i, case in jsondecode(file("./tests/masked.json")) : "- name: c${i}\n  text: |\n    ${replace(case.text, "\n", "\n    ")}\n"])

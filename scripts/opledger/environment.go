@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/spec"
 )
 
 func newEnvironment(outside environment) *cobra.Command {
@@ -59,7 +59,7 @@ func (d deployed) print(ctx context.Context, outside environment) error {
 				name)
 			continue
 		}
-		values[name] = effect.Masked(value)
+		values[name] = spec.Masked(value)
 	}
 	foreign, err := config.Names()
 	if err != nil {

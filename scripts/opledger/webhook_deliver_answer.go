@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -44,11 +42,8 @@ func (d delivery) send(ctx context.Context, outside environment) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		var without *url.Error
-		if errors.As(err, &without) {
-			err = without.Err
-		}
-		return fmt.Errorf("nothing answers at %s: %w; start serve, or name the webhook with --to", d.to, err)
+		return fmt.Errorf("nothing answers at %s: %w; start serve, or name the webhook with --to", d.to,
+			diag.WithoutURL(err))
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxDeliverAnswer))

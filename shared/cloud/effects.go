@@ -9,21 +9,25 @@ import (
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	"github.com/opledger/opledger/shared/effect/pubsub"
+	"github.com/opledger/opledger/shared/effect/results"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// Handlers returns the handler of each effect, by the effect's name. It is effect.Handlers with the
+// Handlers returns the handler of each effect, by the effect's name. It is kinds.Handlers with the
 // settings put into o; a Signer in o is kept. Its errors are those of EffectSigner and
-// effect.Handlers. They, and those of the handlers, name the setting to change.
-func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers,
-	o effect.HandlerOptions) (map[string]effect.Handler, error) {
+// kinds.Handlers. They, and those of the handlers, name the setting to change.
+func Handlers(ctx context.Context, specs []spec.Spec, settings config.Handlers,
+	o kinds.Options) (map[string]effect.Handler, error) {
 	if o.Signer == nil {
 		var err error
 		if o.Signer, err = EffectSigner(ctx, settings); err != nil {
 			return nil, err
 		}
 	}
-	handlers, err := effect.Handlers(specs, withSettings(settings, o))
+	handlers, err := kinds.Handlers(specs, withSettings(settings, o))
 	if err != nil {
 		return nil, handlerErrors(err)
 	}
@@ -38,9 +42,9 @@ func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers
 
 // CheckHandlers returns the problems of the effects that only their handlers can find, joined.
 // project is that of topics that do not name one; it may be empty. It makes no connection.
-func CheckHandlers(specs []effect.Spec, project string, custom map[string]effect.Handler) error {
-	o := effect.HandlerOptions{Log: slog.New(slog.DiscardHandler), Topics: effect.NewTopics(project), Custom: custom}
-	_, err := effect.Handlers(specs, o)
+func CheckHandlers(specs []spec.Spec, project string, custom map[string]effect.Handler) error {
+	o := kinds.Options{Log: slog.New(slog.DiscardHandler), Topics: pubsub.NewTopics(project), Custom: custom}
+	_, err := kinds.Handlers(specs, o)
 	return handlerErrors(err)
 }
 
@@ -53,8 +57,8 @@ const (
 
 // Unperformable returns, by the effect's name, why no attempt at it can succeed now, as far as that
 // can be found out within 3 s. Its arguments are those of Handlers.
-func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Handlers,
-	o effect.HandlerOptions) map[string]error {
+func Unperformable(ctx context.Context, specs []spec.Spec, settings config.Handlers,
+	o kinds.Options) map[string]error {
 	o = withSettings(settings, o)
 	type finding struct {
 		name string
@@ -65,8 +69,8 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 	defer cancel()
 	late := time.NewTimer(allTimeout)
 	defer late.Stop()
-	for _, spec := range specs {
-		go func() { findings <- finding{spec.Name, spec.Unperformable(probing, o)} }()
+	for _, s := range specs {
+		go func() { findings <- finding{s.Name, kinds.Unperformable(probing, s, o)} }()
 	}
 	why := map[string]error{}
 	for range specs {
@@ -84,7 +88,7 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 
 // UnusableTopic returns why no effect can be run that is published to the topic of a command, as
 // far as that can be found out within a time; nil where it may be possible.
-func UnusableTopic(ctx context.Context, topics *effect.Topics, name string, within time.Duration) error {
+func UnusableTopic(ctx context.Context, topics *pubsub.Topics, name string, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	checked := make(chan error, 1)
@@ -101,9 +105,9 @@ func UnusableTopic(ctx context.Context, topics *effect.Topics, name string, with
 	return nil
 }
 
-func withSettings(settings config.Handlers, o effect.HandlerOptions) effect.HandlerOptions {
-	o.AllowPrivate, o.Buckets = settings.AllowPrivate, effect.NewBuckets(settings.StorageEmulator)
-	o.Read = func(ctx context.Context, from effect.Source) (string, error) {
+func withSettings(settings config.Handlers, o kinds.Options) kinds.Options {
+	o.AllowPrivate, o.Buckets = settings.AllowPrivate, results.NewBuckets(settings.StorageEmulator)
+	o.Read = func(ctx context.Context, from spec.Source) (string, error) {
 		if from.Variable == "" {
 			return latest(ctx, from.Secret, settings.SecretEmulator)
 		}

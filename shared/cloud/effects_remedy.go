@@ -5,10 +5,14 @@ import (
 	"fmt"
 
 	"github.com/opledger/opledger/shared/diag"
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/custom"
+	"github.com/opledger/opledger/shared/effect/http"
+	"github.com/opledger/opledger/shared/effect/items"
+	"github.com/opledger/opledger/shared/effect/pubsub"
+	"github.com/opledger/opledger/shared/effect/results"
 )
 
-// A remedy is what an operator changes about an error of package effect, which knows no settings.
+// A remedy is what an operator changes about an error of the effects, which know no variables.
 type remedy struct {
 	of   error
 	what string
@@ -16,13 +20,13 @@ type remedy struct {
 
 func remedies() []remedy {
 	return []remedy{
-		{effect.ErrPrivateAddress, "OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it"},
-		{effect.ErrNoProject, "or set GOOGLE_CLOUD_PROJECT"},
-		{effect.ErrNoHandler, "add it in functions/effects/custom.go"},
-		{effect.ErrNoTopic, "create it with gcloud pubsub topics create, or correct its name"},
-		{effect.ErrNoBucket, "create it with gcloud storage buckets create, or correct its name"},
-		{effect.ErrNoHost, "correct the effect's url"},
-		{effect.ErrNoAPIKey, "set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"},
+		{http.ErrPrivateAddress, "OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it"},
+		{pubsub.ErrNoProject, "or set GOOGLE_CLOUD_PROJECT"},
+		{custom.ErrNoHandler, "add it in functions/effects/custom.go"},
+		{pubsub.ErrNoTopic, "create it with gcloud pubsub topics create, or correct its name"},
+		{results.ErrNoBucket, "create it with gcloud storage buckets create, or correct its name"},
+		{http.ErrNoHost, "correct the effect's url"},
+		{items.ErrNoAPIKey, "set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"},
 	}
 }
 
@@ -36,7 +40,7 @@ func withRemedy(err error) error {
 	return err
 }
 
-// handlerErrors returns the problems of effect.Handlers, each with its variable and remedy.
+// handlerErrors returns the problems of kinds.Handlers, each with its variable and remedy.
 func handlerErrors(err error) error {
 	problems := diag.Split(err)
 	for i, problem := range problems {

@@ -18,6 +18,11 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/custom"
+	effecthttp "github.com/opledger/opledger/shared/effect/http"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	effectlog "github.com/opledger/opledger/shared/effect/log"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -63,8 +68,8 @@ func TestHandlersSign(t *testing.T) {
 			}
 		}))
 		settings := config.Handlers{Secret: effectSecret(t, c.secret), SecretEmulator: sim.Addr(), AllowPrivate: true}
-		specs := []effect.Spec{{Name: "publish", Do: &effect.DoHTTP{URL: receiver.URL}}}
-		handlers, err := cloud.Handlers(t.Context(), specs, settings, effect.HandlerOptions{Now: time.Now})
+		specs := []spec.Spec{{Name: "publish", Do: &effecthttp.Do{URL: receiver.URL}}}
+		handlers, err := cloud.Handlers(t.Context(), specs, settings, kinds.Options{Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,8 +124,8 @@ func TestEffectSignerRefuses(t *testing.T) {
 	}
 	sim.Deny("secretmanager.versions.access")
 	refused(secret.ErrDenied)
-	if _, err := cloud.Handlers(t.Context(), []effect.Spec{{Name: "own", Do: &effect.DoCustom{}}}, config.Handlers{},
-		effect.HandlerOptions{}); err == nil ||
+	if _, err := cloud.Handlers(t.Context(), []spec.Spec{{Name: "own", Do: &custom.Do{}}}, config.Handlers{},
+		kinds.Options{}); err == nil ||
 		!strings.HasPrefix(err.Error(), `OPLEDGER_EFFECTS: effect "own"`) {
 		t.Errorf("%v", err)
 	}
@@ -137,13 +142,13 @@ func TestUnperformable(t *testing.T) {
 	}
 	defer sim.Close()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	specs := []effect.Spec{
-		{Name: "publish", Do: &effect.DoHTTP{URL: "https://8.8.8.8/"}},
-		{Name: "inside", Do: &effect.DoHTTP{URL: "http://10.0.0.1/"}},
-		{Name: "note", Do: &effect.DoLog{}},
+	specs := []spec.Spec{
+		{Name: "publish", Do: &effecthttp.Do{URL: "https://8.8.8.8/"}},
+		{Name: "inside", Do: &effecthttp.Do{URL: "http://10.0.0.1/"}},
+		{Name: "note", Do: &effectlog.Do{}},
 	}
 	settings := config.Handlers{Secret: effectSecret(t, full), SecretEmulator: sim.Addr()}
-	o := effect.HandlerOptions{Signer: cloud.LateEffectSigner(settings), Now: func() time.Time { return now }}
+	o := kinds.Options{Signer: cloud.LateEffectSigner(settings), Now: func() time.Time { return now }}
 	if handlers, err := cloud.Handlers(t.Context(), specs, settings, o); err != nil || len(handlers) != 3 {
 		t.Fatalf("%v, %v", handlers, err)
 	}
@@ -188,7 +193,7 @@ func TestBuckets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handlers, err := cloud.Handlers(t.Context(), settings.Ledger.Effects, settings.Handlers, effect.HandlerOptions{
+	handlers, err := cloud.Handlers(t.Context(), settings.Ledger.Effects, settings.Handlers, kinds.Options{
 		Results: fetched, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	if err != nil {
@@ -219,13 +224,13 @@ func TestHandlersReadVariables(t *testing.T) {
 		"PATH": "", "OF_NO_TEST": "headerSecrets: X-Path: the variable OF_NO_TEST is not set; " +
 			"set it for this process",
 	} {
-		specs, err := effect.ParseSpecs([]byte(`[{name: a, on: [SUCCEEDED], do: http, url: "`+receiver.URL+
+		specs, err := kinds.ParseSpecs([]byte(`[{name: a, on: [SUCCEEDED], do: http, url: "`+receiver.URL+
 			`", headerSecrets: {X-Path: "env:`+variable+`"}}]`), operation.Transitions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		handlers, err := cloud.Handlers(t.Context(), specs, config.Handlers{AllowPrivate: true},
-			effect.HandlerOptions{Now: time.Now})
+			kinds.Options{Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

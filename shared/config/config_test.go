@@ -10,7 +10,8 @@ import (
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -45,7 +46,7 @@ func TestDefaults(t *testing.T) {
 	}
 	got := settings.Ledger.Settings()
 	want := ledger.DefaultSettings()
-	want.Rules = effect.Rules(effect.Default())
+	want.Rules = spec.Rules(kinds.Default())
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b operation.Transitions) bool {
 		return !a.Allow(operation.Succeeded, operation.Failed) && !b.Allow(operation.Succeeded, operation.Failed)
 	})); diff != "" {

@@ -53,11 +53,11 @@ func (i *Instance) validate() []error {
 // validateWith refuses secrets in variables, which no deployment gives the function.
 func (i *Instance) validateWith(l *Ledger) []error {
 	var problems []error
-	for _, spec := range l.Effects {
-		for _, from := range spec.Secrets() {
+	for _, s := range l.Effects {
+		for _, from := range s.Do.Sources() {
 			if from.Variable != "" {
 				problems = append(problems, fmt.Errorf("OPLEDGER_EFFECTS: effect %q: a deployed function has no variable for %s; "+
-					"store it in Secret Manager, and name it projects/PROJECT/secrets/SECRET", spec.Name, from))
+					"store it in Secret Manager, and name it projects/PROJECT/secrets/SECRET", s.Name, from))
 			}
 		}
 	}

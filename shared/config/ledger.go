@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -50,7 +51,7 @@ type Ledger struct {
 	Transitions operation.Transitions `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
 
 	// Effects are the effects in EffectsText, or the default.
-	Effects []effect.Spec `env:"-"`
+	Effects []spec.Spec `env:"-"`
 	// fetchesResults: one of them fetches results, even if it has a mistake.
 	fetchesResults bool
 	// taken are the rules that the ledger has stored; nil: those of Effects count.
@@ -120,7 +121,7 @@ func (l *Ledger) validate() []error {
 	}
 	var err error
 	l.Effects, err = parseEffects(l.EffectsText, l.Transitions)
-	l.fetchesResults = slices.ContainsFunc(l.Effects, effect.Spec.FetchesResults)
+	l.fetchesResults = slices.ContainsFunc(l.Effects, spec.Spec.FetchesResults)
 	if err != nil {
 		l.Effects = nil // no handler may be made of them
 	}
@@ -129,22 +130,21 @@ func (l *Ledger) validate() []error {
 
 // parseEffects returns the effects in OPLEDGER_EFFECTS, or the default if it is not set. Beside an
 // error they are those that could be read.
-func parseEffects(text string, allowed operation.Transitions) ([]effect.Spec, error) {
+func parseEffects(text string, allowed operation.Transitions) ([]spec.Spec, error) {
 	if text == "" {
-		specs := effect.Default()
-		return specs, ledger.ValidateRules(effect.Rules(specs), allowed)
+		specs := kinds.Default()
+		return specs, ledger.ValidateRules(spec.Rules(specs), allowed)
 	}
-	specs, err := fileOrText(text)
+	list, err := fileOrText(text)
 	if err != nil {
 		return nil, err
 	}
-	return effect.ParseSpecs(specs, allowed)
+	return kinds.ParseSpecs(list, allowed)
 }
 
-// PlainSecrets reports each effect whose url seems to hold a secret, joined; see
-// effect.PlainSecrets.
+// PlainSecrets reports each effect whose url seems to hold a secret, joined.
 func PlainSecrets(l Ledger) error {
-	return errors.Join(problemsOf("OPLEDGER_EFFECTS", effect.PlainSecrets(l.Effects))...)
+	return errors.Join(problemsOf("OPLEDGER_EFFECTS", spec.Warnings(l.Effects))...)
 }
 
 // Settings returns the ledger's settings.

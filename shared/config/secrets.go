@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/http"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/secret"
 )
@@ -64,7 +64,7 @@ func (s *EffectSecret) UnmarshalText(text []byte) error {
 		return errors.New("it is blank; set it, or unset it to send effects unsigned")
 	case !isSecretName(words[0]):
 		*s = EffectSecret{Values: words}
-		_, err := effect.NewSigner(words...)
+		_, err := http.NewSigner(words...)
 		return err
 	case len(words) > 1: // the others may be secrets, so they are not repeated
 		return errors.New("it must be one name of a secret, or secrets themselves, not both")

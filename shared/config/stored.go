@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -25,7 +25,7 @@ func (l *Ledger) Rules() []ledger.Rule {
 	if l.Taken() {
 		return l.taken
 	}
-	return effect.Rules(l.Effects)
+	return spec.Rules(l.Effects)
 }
 
 // EffectNames returns the names of the effects that may be planned.

@@ -3,6 +3,7 @@ package diag
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -212,3 +213,17 @@ type redacted struct {
 func (e redacted) Error() string { return e.text }
 
 func (e redacted) Unwrap() error { return e.error }
+
+// WithoutURL removes the URL from an error of net/http. Its path and query often authenticate the
+// sender, and errors are stored and logged.
+func WithoutURL(err error) error {
+	var with *url.Error
+	if errors.As(err, &with) {
+		return with.Err
+	}
+	return err
+}
+
+// LogIn says, behind an error, what to do about a client of Google Cloud that could not be made: that
+// is for want of credentials.
+const LogIn = "; run gcloud auth application-default login, or run where Google Cloud gives credentials"

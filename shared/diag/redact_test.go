@@ -230,3 +230,14 @@ func TestError(t *testing.T) {
 		t.Error("an error of nothing")
 	}
 }
+
+// TestWithoutURL: neither half of a URL that authenticates its sender is in an error.
+func TestWithoutURL(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("no route")
+	for _, err := range []error{&url.Error{Op: "Post", URL: "https://host/token", Err: cause}, cause} {
+		if got := diag.WithoutURL(err); !errors.Is(got, cause) || strings.Contains(got.Error(), "token") {
+			t.Errorf("%v becomes %v", err, got)
+		}
+	}
+}

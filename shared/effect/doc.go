@@ -7,12 +7,13 @@
 // died, the lease was lost, the store was down. A handler that calls another system should pass the
 // idempotency key on, so that the receiver can refuse the repeat.
 //
-// Where an effect runs once per item of a batch's result, [Each] wraps the handler of one item. The
-// same holds for each item: its key, its bytes, and what it may repeat [K4].
+// [Runner] is the one way to run an effect [S1]. It knows nothing of what handlers do. The rooms below
+// this folder import it:
 //
-// [Runner] is the one way to run an effect [S1]. [ParseSpecs] reads which effects there are,
-// [Handlers] makes their handlers. What an effect can do is a kind: a file with a Do type and a row
-// in the table of kinds.
+//	items    calls a handler once per item of a batch's result: each has its key and its bytes [K4]
+//	spec     reads OPLEDGER_EFFECTS: which effects there are, and when each is planned
+//	http …   a kind of effect each: its settings, their checks, its secrets and its handler
+//	kinds    the table of the kinds, and the handlers of all effects
 //
 // # What each handler promises
 //
@@ -29,7 +30,7 @@
 //
 // # A handler of one's own
 //
-// It is a [Handler] that the program passes in [HandlerOptions] under the name of its effect, and
+// It is a [Handler] that the program passes in kinds.Options under the name of its effect, and
 // that effect has do: custom in the settings:
 //
 //	[{name: invoice, on: [SUCCEEDED], do: custom}]

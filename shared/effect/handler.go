@@ -2,6 +2,8 @@ package effect
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -59,6 +61,10 @@ func (e retryError) Unwrap() error { return e.error }
 // RetryAfter marks an error after which no attempt is made before d has passed.
 func RetryAfter(err error, d time.Duration) error { return retryError{err, d} }
 
+// ErrContinue ends an attempt whose time was over, and which did not fail: the rest of the effect is
+// handed on.
+var ErrContinue = errors.New("the attempt's time is over; the next attempt continues with the remaining items")
+
 type answeredError struct {
 	error
 	status int
@@ -73,9 +79,23 @@ func (e answeredError) HTTPStatus() int { return e.status }
 // keeps the status. It changes nothing else.
 func Answered(err error, status int) error { return answeredError{err, status} }
 
-// retryAfter returns the duration of RetryAfter, or 0.
-func retryAfter(err error) time.Duration {
+// MaxRetryAfter bounds the delay that a receiver can ask for.
+const MaxRetryAfter = time.Hour
+
+// RetryDelay returns the duration of RetryAfter, or 0.
+func RetryDelay(err error) time.Duration {
 	var retry retryError
 	errors.As(err, &retry)
 	return retry.after
+}
+
+// Bounded returns the value, or a hash of one that is longer than the 1,024 bytes that receivers
+// accept as an attribute. The payload has it whole.
+func Bounded(value string) string {
+	const most = 1024
+	if len(value) <= most {
+		return value
+	}
+	sum := sha256.Sum256([]byte(value))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -34,7 +34,7 @@ func (r *Runner) run(ctx context.Context, m ledger.Message) (Report, error) {
 	if !known {
 		return r.unknown(ctx, m)
 	}
-	report, err := r.replay(ctx, m)
+	report, err := r.recordRequest(ctx, m)
 	if err != nil || report.Outcome == Skipped {
 		return report, err
 	}
@@ -74,7 +74,7 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 		err = r.finish(ctx, &report, extra)
 	case IsPermanent(cause):
 		err = r.markDead(ctx, &report)
-	case stopped, errors.Is(cause, errContinue):
+	case stopped, errors.Is(cause, ErrContinue):
 		report.Stopped = stopped
 		err = r.handOn(ctx, &report)
 	default:
@@ -93,7 +93,7 @@ func (r *Runner) perform(ctx context.Context, handler Handler, lease ledger.Leas
 	extra []ledger.Write, err error,
 ) {
 	if !time.Now().Before(began.Add(r.heldFor())) {
-		return nil, errLeaseEnds
+		return nil, ErrLeaseEnds
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	kept := make(chan struct{})

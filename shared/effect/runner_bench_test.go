@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/log"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -34,7 +35,7 @@ func BenchmarkEffect(b *testing.B) {
 
 func benchmarkEffect(b *testing.B, m *metered, callers int) {
 	l := manyEnded(b, m, 2*b.N) // the second half is for the bare transactions
-	runner := effect.NewRunner(l, map[string]effect.Handler{name: effect.Log(slog.New(slog.DiscardHandler))})
+	runner := effect.NewRunner(l, map[string]effect.Handler{name: log.New(slog.New(slog.DiscardHandler))})
 	run := func(i int) error {
 		report, err := runner.Run(b.Context(), ledger.Message{Operation: nth(i), Effect: name, Attempt: 1})
 		if err == nil && report.Outcome != effect.Finished {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/log"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
@@ -26,7 +27,7 @@ func TestWhatAnEffectCosts(t *testing.T) {
 		task effect.Task) ([]ledger.Write, error) {
 		claim = m.Counts()
 		m.Reset()
-		return effect.Log(slog.New(slog.DiscardHandler)).Perform(ctx, task)
+		return log.New(slog.New(slog.DiscardHandler)).Perform(ctx, task)
 	})})
 	report, err := runner.Run(t.Context(), ledger.Message{Operation: nth(0), Effect: name, Attempt: 1})
 	if err != nil || report.Outcome != effect.Finished {
@@ -60,7 +61,7 @@ func manyEnded(t testing.TB, store ledger.Store, n int) *ledger.Ledger {
 		}
 		_, err := l.Ingest(t.Context(), operation.Event{
 			Name: called, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
-			Result: operation.Result{OutputFile: resultFile},
+			Result: operation.Result{OutputFile: "files/batch-abc"},
 		})
 		return err
 	})

@@ -22,7 +22,7 @@ func (r *Runner) decline(ctx context.Context, m ledger.Message, as Outcome) (Rep
 	if _, known := r.handlers[ledger.RuleOf(m.Effect)]; !known {
 		return r.unknown(ctx, m)
 	}
-	report, err := r.replay(ctx, m)
+	report, err := r.recordRequest(ctx, m)
 	if err != nil || report.Outcome == Skipped {
 		return report, err
 	}
@@ -36,9 +36,9 @@ func (r *Runner) decline(ctx context.Context, m ledger.Message, as Outcome) (Rep
 	return report, nil
 }
 
-// replay records what an operator's message asks for. Any other message only names the effect. What
-// cannot be replayed is Skipped.
-func (r *Runner) replay(ctx context.Context, m ledger.Message) (Report, error) {
+// recordRequest records what an operator's message asks for. Any other message only names the effect.
+// What cannot be replayed is Skipped.
+func (r *Runner) recordRequest(ctx context.Context, m ledger.Message) (Report, error) {
 	if !m.FromOperator() {
 		return Report{Replay: ledger.Replayed{Effect: m.Effect}}, nil
 	}

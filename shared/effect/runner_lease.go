@@ -9,7 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-var errLeaseEnds = errors.New("the lease ends and could not be extended")
+// ErrLeaseEnds is the cause of a context that ends because its lease could not be extended.
+var ErrLeaseEnds = errors.New("the lease ends and could not be extended")
 
 // keep extends the lease until ctx ends, each time a third of its length before its end. An
 // extension that fails is retried while there is time. keep ends ctx when the lease is lost, or a
@@ -20,7 +21,7 @@ func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease le
 	next := granted.Add(ttl - ttl/3)
 	for {
 		cutoff := granted.Add(r.heldFor())
-		if !wait(ctx, time.Until(next)) {
+		if !Wait(ctx, time.Until(next)) {
 			return
 		}
 		asked := time.Now()
@@ -37,8 +38,8 @@ func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease le
 			if next = time.Now().Add(ttl / 30); next.Before(cutoff) {
 				continue
 			}
-			if wait(ctx, time.Until(cutoff)) {
-				end(fmt.Errorf("%w: %w", errLeaseEnds, err))
+			if Wait(ctx, time.Until(cutoff)) {
+				end(fmt.Errorf("%w: %w", ErrLeaseEnds, err))
 			}
 			return
 		}
@@ -51,8 +52,8 @@ func (r *Runner) heldFor() time.Duration {
 	return ttl - ttl/10
 }
 
-// wait reports whether d passed before ctx ended.
-func wait(ctx context.Context, d time.Duration) bool {
+// Wait reports whether d passed before ctx ended.
+func Wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

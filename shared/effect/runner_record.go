@@ -14,7 +14,7 @@ import (
 // Documents that lost a race release it for another attempt.
 func (r *Runner) finish(ctx context.Context, report *Report, extra []ledger.Write) error {
 	report.Outcome = Finished
-	err := insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, extra...) })
+	err := Insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, extra...) })
 	if len(extra) == 0 || !ledger.Permanent(err) && !errors.Is(err, ledger.ErrContention) {
 		return err
 	}
@@ -28,14 +28,14 @@ func (r *Runner) finish(ctx context.Context, report *Report, extra []ledger.Writ
 // markDead records that the effect will never happen.
 func (r *Runner) markDead(ctx context.Context, report *Report) error {
 	report.Outcome, report.FailingSince = Died, report.Lease.FailingSince
-	return insist(ctx, func(ctx context.Context) error { return r.ledger.MarkDead(ctx, report.Lease, report.Cause) })
+	return Insist(ctx, func(ctx context.Context) error { return r.ledger.MarkDead(ctx, report.Lease, report.Cause) })
 }
 
 // release records that the attempt failed, which may be the last that the effect has.
 func (r *Runner) release(ctx context.Context, report *Report) error {
 	var failure ledger.Failure
-	err := insist(ctx, func(ctx context.Context) (err error) {
-		failure, err = r.ledger.Release(ctx, report.Lease, report.Cause, retryAfter(report.Cause))
+	err := Insist(ctx, func(ctx context.Context) (err error) {
+		failure, err = r.ledger.Release(ctx, report.Lease, report.Cause, RetryDelay(report.Cause))
 		return err
 	})
 	report.Outcome, report.RetryAfter = Failed, failure.Wait
@@ -60,21 +60,21 @@ func (e givenUpError) Unwrap() error { return e.cause }
 // not have been published: then the sweep sends one, and the cause says why.
 func (r *Runner) handOn(ctx context.Context, report *Report) error {
 	report.Outcome = Continued
-	return insist(ctx, func(ctx context.Context) (err error) {
+	return Insist(ctx, func(ctx context.Context) (err error) {
 		report.Cause, err = r.ledger.Continue(ctx, report.Lease)
 		return err
 	})
 }
 
-// recordTimeout bounds the recording of an outcome after the caller's context has ended.
-const recordTimeout = 10 * time.Second
+// RecordTimeout bounds the recording of an outcome after the caller's context has ended.
+const RecordTimeout = 10 * time.Second
 
-// insist retries a record every 200 ms for recordTimeout while the store is unavailable or
+// Insist retries a record every 200 ms for RecordTimeout while the store is unavailable or
 // contended. A short outage must not repeat an effect that is known to have happened. After the
 // time has run out the error includes the store's own.
-func insist(ctx context.Context, record func(context.Context) error) error {
+func Insist(ctx context.Context, record func(context.Context) error) error {
 	const pause = 200 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	ctx, cancel := context.WithTimeout(ctx, RecordTimeout)
 	defer cancel()
 	var refused error
 	for {
@@ -83,7 +83,7 @@ func insist(ctx context.Context, record func(context.Context) error) error {
 		switch {
 		case !again && refused != nil && ctx.Err() != nil:
 			return fmt.Errorf("%w (%w)", refused, err)
-		case !again || !wait(ctx, pause):
+		case !again || !Wait(ctx, pause):
 			return err
 		}
 		refused = err

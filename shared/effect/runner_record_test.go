@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
@@ -244,4 +245,23 @@ func TestLostAnswers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestInsistSaysWhy: where the time for a record runs out in a call of the store, the error includes
+// what the store said before.
+func TestInsistSaysWhy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		err := effect.Insist(t.Context(), func(ctx context.Context) error {
+			if calls++; calls == 1 {
+				return ledger.ErrUnavailable
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(err, ledger.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
 }

@@ -7,14 +7,22 @@ import (
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
+
+var errStore = errors.New("the store says no")
 
 // A mute store answers no read.
 type muteStore struct{ ledger.Store }
 
 func (muteStore) Get(context.Context, ...ledger.Path) (ledger.Snapshot, error) {
 	return ledger.Snapshot{}, errStore
+}
+
+// A refusing store accepts no write.
+type refusingStore struct{ ledger.Store }
+
+func (refusingStore) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error) {
+	return nil, errStore
 }
 
 // TestDeclineOfNothing: what cannot be replayed is skipped with the reason, also where the effect may
@@ -26,8 +34,7 @@ func TestDeclineOfNothing(t *testing.T) {
 		if err != nil || report.Outcome != effect.Skipped || !errors.Is(report.Cause, ledger.ErrReplay) {
 			t.Errorf("G5: %+v, %v", report, err)
 		}
-		down := &refusingStore{Store: w.store}
-		down.down.Store(true)
+		down := refusingStore{w.store}
 		m.Operation = key
 		if report, err := w.runnerOver(down, succeeds).Decline(w.ctx, m, effect.Paused); !errors.Is(err, errStore) {
 			t.Errorf("G5: what an operator asked for is lost: %+v, %v", report, err)
@@ -36,14 +43,4 @@ func TestDeclineOfNothing(t *testing.T) {
 			t.Errorf("S1: %+v, %v", report, err)
 		}
 	})
-}
-
-// TestSpecForms: null leaves a field as it is.
-func TestSpecForms(t *testing.T) {
-	t.Parallel()
-	text := "- {name: a, on: [FAILED], do: log, timeout: ~, concurrency: null, url: null}\n"
-	specs, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
-	if err != nil || len(specs) != 1 || specs[0].Timeout != 0 || specs[0].Concurrency != 0 {
-		t.Errorf("%+v, %v", specs, err)
-	}
 }

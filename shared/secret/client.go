@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 const (
@@ -95,11 +97,7 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	}
 	client, err := secretmanager.NewClient(context.WithoutCancel(ctx), options...)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"connecting to Secret Manager: %w; run gcloud auth application-default login, or run where Google "+
-				"Cloud gives credentials",
-			err,
-		)
+		return nil, fmt.Errorf("connecting to Secret Manager: %w%s", err, diag.LogIn)
 	}
 	// Only reads are retried. The caller decides about writes.
 	again := []gax.CallOption{gax.WithRetry(func() gax.Retryer {

@@ -23,6 +23,9 @@ import (
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	effectlog "github.com/opledger/opledger/shared/effect/log"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
@@ -71,8 +74,8 @@ func (d *deployment) webhookFunction() http.Handler {
 
 func (d *deployment) effectsFunction() http.Handler {
 	d.Helper()
-	handlers, err := effect.Handlers([]effect.Spec{{Name: "note", Do: &effect.DoLog{}}},
-		effect.HandlerOptions{Log: slog.New(slog.DiscardHandler)})
+	handlers, err := kinds.Handlers([]spec.Spec{{Name: "note", Do: &effectlog.Do{}}},
+		kinds.Options{Log: slog.New(slog.DiscardHandler)})
 	d.must(err)
 	return effects.New(effects.Options{
 		Runner: effect.NewRunner(d.ledger, handlers), Now: time.Now, Log: d.printer("opledger-effects"),

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -97,12 +98,12 @@ func TestCloudSIGTERM(t *testing.T) {
 // planned. Nothing was published for them.
 func (c *cloud) planned(t *testing.T, effects string, key operation.Key) *ledger.Ledger {
 	t.Helper()
-	specs, err := effect.ParseSpecs([]byte(effects), operation.Transitions{})
+	specs, err := kinds.ParseSpecs([]byte(effects), operation.Transitions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	settings := ledger.DefaultSettings()
-	settings.Rules = effect.Rules(specs)
+	settings.Rules = spec.Rules(specs)
 	l, err := ledger.New(c.backend.store(), settings, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -139,7 +139,7 @@ func (r *itemRun) checkItems() {
 		docs := r.get(paths...)
 		for i := from; i < min(from+page, r.items); i++ {
 			var published, stored ledger.Item
-			var result effect.ItemResult
+			var result results.ItemResult
 			for at, into := range []any{&published, &stored, &result} {
 				if err := docs[3*(i-from)+int64(at)].Decode(into); err != nil {
 					r.t.Fatalf("item %d: %v", i, err)

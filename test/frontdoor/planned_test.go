@@ -19,6 +19,9 @@ import (
 
 	"github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	effectlog "github.com/opledger/opledger/shared/effect/log"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/ledger/topic"
@@ -97,8 +100,8 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &harness.Log{}
-	handlers, err := effect.Handlers([]effect.Spec{{Name: "note", Do: &effect.DoLog{}}},
-		effect.HandlerOptions{Log: slog.New(slog.DiscardHandler)})
+	handlers, err := kinds.Handlers([]spec.Spec{{Name: "note", Do: &effectlog.Do{}}},
+		kinds.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

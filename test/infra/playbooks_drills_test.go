@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -232,9 +232,9 @@ func (o *oncall) spoil(path ledger.Path, attempts string) {
 func (o *oncall) renamed(from, to string) {
 	o.Helper()
 	o.effects = slices.Clone(o.effects)
-	for i, spec := range o.effects {
-		if spec.Name == from {
-			o.effects[i] = effect.Spec{Name: to, Do: spec.Do, On: spec.On, Alerts: spec.Alerts, Each: spec.Each}
+	for i, s := range o.effects {
+		if s.Name == from {
+			o.effects[i] = spec.Spec{Name: to, Do: s.Do, On: s.On, Alerts: s.Alerts, Each: s.Each}
 		}
 	}
 	_ = o.store.Close()

@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect"
+	effecthttp "github.com/opledger/opledger/shared/effect/http"
+	effectlog "github.com/opledger/opledger/shared/effect/log"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
@@ -85,10 +87,10 @@ func newOncall(t *testing.T) *oncall {
 			"secret opledger-webhook-secret": {"roles/secretmanager.secretAccessor " + member("webhook")},
 		},
 	}
-	w.effects = []effect.Spec{
-		{Name: "publish", Do: &effect.DoHTTP{URL: w.receiver.URL}, On: ends},
-		{Name: "note", Do: &effect.DoLog{}, Alerts: ledger.Alerts()},
-		{Name: "each", Do: &effect.DoHTTP{URL: w.receiver.URL}, Each: "item", On: []operation.State{operation.Succeeded}},
+	w.effects = []spec.Spec{
+		{Name: "publish", Do: &effecthttp.Do{URL: w.receiver.URL}, On: ends},
+		{Name: "note", Do: &effectlog.Do{}, Alerts: ledger.Alerts()},
+		{Name: "each", Do: &effecthttp.Do{URL: w.receiver.URL}, Each: "item", On: []operation.State{operation.Succeeded}},
 	}
 	_ = w.store.Close()
 	w.openLedger()

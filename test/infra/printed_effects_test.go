@@ -11,6 +11,9 @@ import (
 
 	"github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	effectlog "github.com/opledger/opledger/shared/effect/log"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
@@ -39,7 +42,7 @@ func (w *world) runs(paused bool, own func()) effects.Function {
 	if err != nil {
 		w.Fatal(err)
 	}
-	handlers, err := effect.Handlers(w.effects, effect.HandlerOptions{
+	handlers, err := kinds.Handlers(w.effects, kinds.Options{
 		Log: w.log("effects"), AllowPrivate: true, Now: w.clock.Now, Ledger: w.ledger, Results: fetched,
 		Custom: map[string]effect.Handler{"own": effect.HandlerFunc(
 			func(context.Context, effect.Task) ([]ledger.Write, error) {
@@ -176,7 +179,7 @@ var ofEffects = []situation{
 		w.run(m, nil)
 	}, []string{"effects", "ledger-errors"}},
 	{"effects: no handler has the name", func(w *world) {
-		w.effects = append(w.effects, effect.Spec{Name: "later", Do: &effect.DoLog{}, On: ends})
+		w.effects = append(w.effects, spec.Spec{Name: "later", Do: &effectlog.Do{}, On: ends})
 		w.openLedger()
 		m := w.planned("later")
 		w.effects = w.effects[:len(w.effects)-1]

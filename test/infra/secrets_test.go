@@ -11,6 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
@@ -124,7 +125,7 @@ func TestOwnSecrets(t *testing.T) {
 		received = r.Header.Get("Authorization")
 	}))
 	defer receiver.Close()
-	specs, err := effect.ParseSpecs([]byte(`[{name: crm, on: [SUCCEEDED], do: http, url: "`+receiver.URL+
+	specs, err := kinds.ParseSpecs([]byte(`[{name: crm, on: [SUCCEEDED], do: http, url: "`+receiver.URL+
 		`", tokenSecret: `+ownSecret+`}]`), operation.Transitions{})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func TestOwnSecrets(t *testing.T) {
 	for _, function := range functions {
 		handlers, err := cloud.Handlers(t.Context(), specs, config.Handlers{
 			AllowPrivate: true, SecretEmulator: secretsOf(t, function, false).Addr(),
-		}, effect.HandlerOptions{Now: time.Now})
+		}, kinds.Options{Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/custom"
+	effecthttp "github.com/opledger/opledger/shared/effect/http"
+	effectlog "github.com/opledger/opledger/shared/effect/log"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
@@ -40,7 +43,7 @@ type world struct {
 	before atomic.Value     // func(): called before each look-up of a batch
 	client *lookup.Client
 
-	effects  []effect.Spec
+	effects  []spec.Spec
 	receiver *httptest.Server // of the http effect
 	answer   atomic.Int32     // its status
 	knows    ledger.Pause     // of Reconcile
@@ -64,11 +67,11 @@ func newWorld(t *testing.T) *world {
 		rw.WriteHeader(int(w.answer.Load()))
 	}))
 	t.Cleanup(w.receiver.Close)
-	w.effects = []effect.Spec{
-		{Name: "publish", Do: &effect.DoHTTP{URL: w.receiver.URL}, On: ends},
-		{Name: "note", Do: &effect.DoLog{}, Alerts: ledger.Alerts()},
-		{Name: "each", Do: &effect.DoHTTP{URL: w.receiver.URL}, Each: "item", On: []operation.State{operation.Succeeded}},
-		{Name: "own", Do: &effect.DoCustom{}, On: []operation.State{operation.Expired}},
+	w.effects = []spec.Spec{
+		{Name: "publish", Do: &effecthttp.Do{URL: w.receiver.URL}, On: ends},
+		{Name: "note", Do: &effectlog.Do{}, Alerts: ledger.Alerts()},
+		{Name: "each", Do: &effecthttp.Do{URL: w.receiver.URL}, Each: "item", On: []operation.State{operation.Succeeded}},
+		{Name: "own", Do: &custom.Do{}, On: []operation.State{operation.Expired}},
 	}
 	w.openLedger()
 	w.openGemini()
@@ -85,7 +88,7 @@ func (w *world) openLedger() {
 	w.Cleanup(func() { _ = store.Close() }) // some situations close it themselves
 	w.store = store
 	settings := ledger.DefaultSettings()
-	settings.Rules = effect.Rules(w.effects)
+	settings.Rules = spec.Rules(w.effects)
 	if w.ledger, err = ledger.New(w.store, settings, ledger.Options{Publisher: w.outbox}); err != nil {
 		w.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 // others decide less.
 var targets = []string{
 	"shared/operation", "shared/ledger", "shared/ledger/sqlite", "shared/ledger/firestore", "shared/effect",
+	"shared/effect/items", "shared/effect/spec", "shared/effect/http", "shared/effect/pubsub", "shared/effect/results",
 	"shared/trust", "shared/reconcile", "shared/confirm", "shared/submit", "functions/webhook", "functions/register",
 	"functions/effects", "functions/reconcile",
 	"scripts/opledger/server/access.go", "scripts/opledger/server/visitor.go",
@@ -33,6 +34,8 @@ var targets = []string{
 // order. The tests of Firestore are the slowest, so they are asked last.
 var witnesses = []string{
 	"shared/operation", "shared/trust", "shared/confirm", "shared/ledger", "shared/ledger/sqlite", "shared/effect",
+	"shared/effect/items", "shared/effect/results", "shared/effect/http", "shared/effect/pubsub", "shared/effect/kinds",
+	"shared/effect/spec",
 	"shared/submit", "shared/reconcile", "functions/webhook", "functions/register", "functions/effects",
 	"functions/reconcile", "scripts/opledger/server", "shared/ledger/firestore",
 }

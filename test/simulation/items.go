@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/items"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -32,7 +33,7 @@ func (o *order) kind() string {
 
 // each returns the real handler of an effect that runs once per item.
 func (a *actor) each(one effect.Handler) effect.Handler {
-	return effect.Each(one, effect.EachOptions{
+	return items.Each(one, items.Options{
 		Ledger: a.ledger(), Results: fetched(), Log: slog.New(slog.DiscardHandler),
 	})
 }

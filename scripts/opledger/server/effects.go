@@ -15,6 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -28,7 +30,7 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	if err != nil {
 		return err
 	}
-	s.handlers = effect.HandlerOptions{
+	s.handlers = kinds.Options{
 		Log: s.options.Log, Topics: s.topics, Custom: custom, Ledger: s.Ledger, Results: items, Now: s.options.Now,
 	}
 	if s.options.LateSecret {
@@ -41,7 +43,7 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	s.effects = effectsfn.New(effectsfn.Options{
 		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: s.options.Now,
 		Log:         s.options.Log,
-		Concurrency: effect.Concurrency(settings.Ledger.Effects), Later: s.queue.Later,
+		Concurrency: spec.Concurrency(settings.Ledger.Effects), Later: s.queue.Later,
 	})
 	return nil
 }

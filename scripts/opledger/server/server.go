@@ -21,6 +21,8 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/kinds"
+	"github.com/opledger/opledger/shared/effect/pubsub"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
@@ -109,14 +111,14 @@ type Server struct {
 	reconcile  reconcilefn.Function
 	sweeper    *reconcile.Reconciler // without Gemini
 	queue      *Queue
-	topics     *effect.Topics
+	topics     *pubsub.Topics
 	effects    effectsfn.Function
 	webhook    http.Handler     // nil: without a webhook
 	inside     *http.ServeMux   // the guarded routes except /effects
 	console    *console.Console // nil: without one
 	guard      *guard
 	settings   Settings
-	handlers   effect.HandlerOptions
+	handlers   kinds.Options
 	options    Options
 
 	refusals     refusals
@@ -129,7 +131,7 @@ type Server struct {
 // New returns a server, and starts nothing.
 func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	s := &Server{
-		queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), inside: http.NewServeMux(),
+		queue: NewQueue(), topics: pubsub.NewTopics(settings.Project.ID), inside: http.NewServeMux(),
 		settings: settings, options: o,
 	}
 	var err error

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/spec"
 )
 
 // needs prints the functions that ask Gemini with the settings in environ, one a line: Reconcile always,
@@ -42,10 +42,10 @@ func needs(environ []string, w io.Writer) error {
 }
 
 // printSecrets prints the secrets that effects name, each once.
-func printSecrets(specs []effect.Spec, w io.Writer) error {
+func printSecrets(specs []spec.Spec, w io.Writer) error {
 	names := map[string]bool{}
-	for _, spec := range specs {
-		for _, from := range spec.Secrets() {
+	for _, s := range specs {
+		for _, from := range s.Do.Sources() {
 			if from.Variable == "" {
 				names[from.String()] = true
 			}
@@ -63,7 +63,7 @@ func printSecrets(specs []effect.Spec, w io.Writer) error {
 func masked(environ []string, w io.Writer) error {
 	for _, variable := range environ {
 		if text, ok := strings.CutPrefix(variable, "OPLEDGER_EFFECTS="); ok {
-			if _, err := io.WriteString(w, effect.Masked(text)); err != nil {
+			if _, err := io.WriteString(w, spec.Masked(text)); err != nil {
 				return fmt.Errorf("printing: %w", err)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/test/harness"
@@ -74,7 +74,7 @@ func printed(t testing.TB, document *firestorepb.Document) []byte {
 
 // result is the document of an effect that writes the items of a batch back.
 func result() ledgertest.Frozen {
-	return ledgertest.Frozen{Kind: "result", Data: effect.ItemResult{
+	return ledgertest.Frozen{Kind: "result", Data: results.ItemResult{
 		Schema: 1, Operation: "batches/abc-123", JobKind: "nightly", Key: "review-17", Index: 17,
 		Response: `{"text":"<ü>"}`, Error: `{"code":8}`, IdempotencyKey: "gemini:batches/abc-123#publish/items/review-17",
 	}}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 )
@@ -58,7 +58,7 @@ func TestFrozenDocuments(t *testing.T) {
 
 // result is the document of an effect that writes the items of a batch back.
 func result() ledgertest.Frozen {
-	return ledgertest.Frozen{Kind: "result", Data: effect.ItemResult{
+	return ledgertest.Frozen{Kind: "result", Data: results.ItemResult{
 		Schema: 1, Operation: "batches/abc-123", JobKind: "nightly", Key: "review-17", Index: 17,
 		Response: `{"text":"<ü>"}`, Error: `{"code":8}`, IdempotencyKey: "gemini:batches/abc-123#publish/items/review-17",
 	}}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/http"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -19,7 +20,7 @@ type extraWrite struct {
 // the finishing commit. The document replaces what is there: nothing but the ledger keeps a second
 // one from being written.
 func Custom(context.Context, *slog.Logger) (map[string]effect.Handler, error) {
-	post := effect.HTTP(effect.HTTPOptions{URL: os.Getenv("TEAM_URL"), AllowPrivate: true})
+	post := http.New(http.Options{URL: os.Getenv("TEAM_URL"), AllowPrivate: true})
 	publish := effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
 		if _, err := post.Perform(ctx, task); err != nil {
 			return nil, err
