@@ -107,8 +107,8 @@ func (r *itemRun) recall(ctx context.Context) error {
 	}
 	if keys.count != r.at.Next {
 		return effect.Permanent(fmt.Errorf("the result comes in another order than before, and the ledger has %d of the "+
-			"%d items that were tried: the others have expired, so nothing more is performed; submit again what is missing at the "+
-			"receiver", keys.count, r.at.Next))
+			"%d items that were tried: the others have expired, so nothing more is performed; submit again what is missing at "+
+			"the receiver", keys.count, r.at.Next))
 	}
 	r.keys, r.at.Keys = keys, keys.sum.String()
 	return nil
