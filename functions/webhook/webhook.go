@@ -1,20 +1,25 @@
-// Package webhook is the public HTTP function that Gemini delivers events to. It verifies a
-// delivery on the raw body, decodes the event and ingests it into the ledger. A delivery whose
-// proof does not cover its body is unverified: the operation's state is then asked of Gemini. The
-// answer is 200 only when the decision is durable [W3].
+// Package webhook is the public HTTP function that receives Gemini's deliveries. It checks the
+// signature over the raw bytes of the body, decodes the event and ingests it into the ledger: see
+// accept.go. It answers 200 only after the store has committed the decision [W3].
 //
-//	delivery                     answer
-//	signature or time is wrong   401, nothing written [W1, W2]
-//	not POST, too large          405, 413, nothing written [W7]
-//	too slow, no room            408, 503, nothing written [W7]
-//	ingested                     200 applied, dropped, duplicate or conflict [M8, W4]
-//	not decodable                200 quarantined [W6]
-//	unknown event type           200 ignored, kept in quarantine [W6]
-//	unverified, nothing known    200 ignored, nothing written
-//	unverified, not confirmed    503 with Retry-After: Gemini redelivers it
-//	no secret, no API key        503, the same
-//	the store does not commit    503, the same, within Options.Timeout [W3]
-//	a newer revision wrote it    503, the same [L6]
+// A dynamic webhook's token proves who sent a delivery, and not what its body says: the proof is not
+// bound to the body. Such a delivery is unverified. Gemini is asked for the operation's state, and the
+// delivery is confirmed where Gemini reports it, too.
+//
+//	delivery                                       answer
+//	wrong signature, time outside the tolerance    401, nothing written [W1, W2]
+//	not POST, body too large                       405, 413, nothing written [W7]
+//	body too slow, no memory left for bodies       408, 503, nothing written [W7]
+//	ingested: applied, dropped, duplicate, conflict  200 [M8, W4]
+//	cannot be decoded                              200 quarantined [W6]
+//	of an unknown event type                       200 ignored, kept in quarantine [W6]
+//	unverified, of an operation nothing knows      200 ignored, nothing written
+//	unverified, and not confirmed by Gemini        503 with Retry-After
+//	there is no secret, or no API key to confirm   503 with Retry-After
+//	the store does not commit within Timeout       503 with Retry-After [W3]
+//	a newer revision of opledger wrote the record  503 with Retry-After [L6]
+//
+// Gemini redelivers after a 503. The numbers in brackets are those of shared/RULES.md.
 package webhook
 
 import (
@@ -35,27 +40,27 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// Options are what the function works with. Ledger, Gate, Now and Log are required.
+// Options are the settings and dependencies of the function. Ledger, Gate, Now and Log are required.
 type Options struct {
 	Ledger *ledger.Ledger
 	Gate   *trust.Gate
-	// Confirm says which deliveries are unverified. Confirmer confirms them at Gemini; it may be nil
-	// where there are none.
+	// Confirm decides which deliveries are unverified. Confirmer confirms them at Gemini; it may be nil
+	// where the policy has none confirmed.
 	Confirm   trust.Policy
 	Confirmer *confirm.Confirmer
-	// Count, if not nil, is told of each delivery that was refused why, and "" of each that was accepted,
-	// of a canary's neither: it must not block.
+	// Count, if not nil, gets the reason of each refusal, and "" for each delivery of Gemini's that was
+	// accepted. It must not block.
 	Count func(refused string)
-	// Timeout is within what time a delivery is answered, whatever the store does; 0: DefaultTimeout.
+	// Timeout bounds the handling of one delivery; 0: DefaultTimeout.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// DefaultTimeout is shorter than Gemini waits for an answer.
+// DefaultTimeout is shorter than the time that Gemini waits for an answer.
 const DefaultTimeout = 10 * time.Second
 
-// New returns the function.
+// New returns the function, which accepts only POST.
 func New(o Options) http.Handler {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Count == nil {
@@ -66,7 +71,7 @@ func New(o Options) http.Handler {
 
 type handler Options
 
-// quarantined is an outcome beside those of ledger.Ingest.
+// quarantined is an outcome that only this package has: ledger.Ingest never returns it.
 const quarantined ledger.Outcome = "quarantined"
 
 // answer is the body of a 200.
@@ -81,10 +86,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()
 	r = r.WithContext(ctx)
-	// The id is cut because it is logged before anything is verified.
+	// Any caller may send this header, so the log keeps 200 characters of it.
 	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
-	// The gate reads the body only if the headers do not rule the delivery out, so that unverified
-	// senders cannot fill the memory.
+	// The gate checks the headers first, and reads no body where they are wrong: so a caller without a
+	// secret cannot fill the memory.
 	read := sync.OnceValues(func() ([]byte, error) { return httpfunc.ReadBody(w, r) })
 	proof, err := h.Gate.Verify(ctx, r.Header, read, h.Now())
 	var body []byte
@@ -92,11 +97,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, err = read()
 	}
 	if err != nil {
-		reason, answered := refusal(err)
+		reason, answer := refusal(err)
 		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
 			"error", withRemedy(err))
 		h.Count(reason)
-		httpfunc.WriteError(w, answered)
+		httpfunc.WriteError(w, answer)
 		return
 	}
 	receipt, err := h.accept(r, body, proof)
@@ -105,7 +110,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	logAccepted(ctx, log, receipt, proof, h.Now().Sub(began))
-	if !receipt.Key.IsCanary() {
+	if !receipt.Key.IsCanary() { // a canary's delivery does not come from Gemini
 		h.Count("")
 	}
 	httpfunc.WriteJSON(w, http.StatusOK, answer{
@@ -113,18 +118,18 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// logAccepted logs what became of a delivery that is answered 200.
+// logAccepted logs the outcome of a delivery that is answered 200.
 func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, proof trust.Proof,
 	took time.Duration) {
 	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" && proof.Bound {
-		event = "quarantine" // also for a duplicate of what is in quarantine
+		event = "quarantine" // it names no operation: its body is in quarantine, from now or from an earlier delivery
 	}
 	if receipt.Outcome == quarantined {
-		level = slog.LevelWarn // it may be a completion, which the operator should check
+		level = slog.LevelWarn // it may report a completion: the operator should check it
 	}
 	if !receipt.Registered && receipt.Key.IsCanary() {
-		event = "canary" // no signal counts it: it says nothing about what Gemini delivers
+		event = "canary" // no metric counts it: it does not come from Gemini
 	}
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
@@ -141,22 +146,22 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	}
 }
 
-// fail logs and answers a delivery that was not accepted, so that Gemini redelivers it.
+// fail logs a delivery that was not accepted, and answers so that Gemini redelivers it.
 func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
-	level, outcome, reason, answered := slog.LevelError, httpfunc.OutcomeOf(err), "", err
+	level, outcome, reason, answer := slog.LevelError, httpfunc.OutcomeOf(err), "", err
 	var unconfirmed *confirm.UnconfirmedError
 	if errors.As(err, &unconfirmed) {
 		level, outcome, reason = slog.LevelWarn, "unconfirmed", unconfirmed.Reason
-		answered = &httpfunc.Error{
+		answer = &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, Message: unconfirmed.Error(), RetryAfter: unconfirmed.RetryAfter,
 		}
 	} else if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
 		reason = "timeout"
-		late := fmt.Sprintf("the delivery was not accepted within %s", h.Timeout)
-		answered = &httpfunc.Error{Status: http.StatusServiceUnavailable, Message: late}
-		err = fmt.Errorf("%s (OPLEDGER_WEBHOOK_TIMEOUT): %w", late, err)
+		message := fmt.Sprintf("the delivery was not accepted within %s", h.Timeout)
+		answer = &httpfunc.Error{Status: http.StatusServiceUnavailable, Message: message}
+		err = fmt.Errorf("%s (OPLEDGER_WEBHOOK_TIMEOUT): %w", message, err)
 	}
 	log.Log(r.Context(), level, "delivery not accepted; Gemini redelivers it", "event", "ingest",
 		"outcome", outcome, "operation", receipt.Key, "reason", reason, "error", err)
-	httpfunc.WriteError(w, answered)
+	httpfunc.WriteError(w, answer)
 }
