@@ -28,8 +28,9 @@ const (
 // CorrelationOf searches everywhere [K6]. It starts with user_metadata (or userMetadata) of data,
 // then of the object itself. Then it takes every nested object, the shallower first, and at one
 // depth in the order of the keys. Only a text of at most 256 bytes under CorrelationKey counts.
-// CorrelationOf returns "" where there is none, where the bytes are no JSON object, and where the
-// id is garbled: it could be another operation's. It reads the object in place, in two passes.
+// CorrelationOf returns "" where there is none, where the bytes are no JSON object, and where an id
+// could be another operation's: one that is garbled, or in one of two members of one name. It reads
+// the object in place, in two passes.
 func CorrelationOf(claims json.RawMessage) string {
 	if !utf8.Valid(claims) || !json.Valid(claims) { // what is not UTF-8 could make two ids equal
 		return ""
@@ -54,16 +55,9 @@ func findCorrelation(root object) string {
 	}
 	s := search{cursor: jsonscan.New(root), depth: maxCorrelationDepth}
 	s.value()
-	if !s.shadowed {
-		return s.id
-	}
-	var once any
-	if json.Unmarshal(root, &once) != nil {
+	if s.shadowed {
 		return ""
 	}
-	text, _ := json.Marshal(once) // it was decoded from JSON
-	s = search{cursor: jsonscan.New(text), depth: maxCorrelationDepth}
-	s.value()
 	return s.id
 }
 
@@ -77,8 +71,8 @@ func correlationIn(value []byte) string {
 }
 
 // A search goes through a value once and keeps the id of the first object in the order of
-// CorrelationOf. Of two members of one name the last counts, with all below it: where the id was found
-// in the other, it is shadowed, and the search begins again without such members.
+// CorrelationOf. An id is shadowed where a later member has the name of one that holds it: a reader
+// that takes the last of two members would not find it there.
 type search struct {
 	cursor *jsonscan.Cursor
 	path   []step // to the value that is being read

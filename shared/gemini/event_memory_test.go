@@ -32,6 +32,8 @@ func TestDecodeEventMemory(t *testing.T) {
 		"texts":           `{"type":"batch.succeeded","data":{"id":"x","x":[` + fill(`"\u00fc"`) + `0]}}`,
 		"ids": `{"type":"batch.succeeded","data":{"id":"x","x":[` + fill(`{"opledger_correlation_id":"c"}`) +
 			`0]}}`,
+		"an id that is shadowed": `{"type":"batch.succeeded","data":{"id":"x","a":{"opledger_correlation_id":"c"},"a":1,` +
+			names(`"%x":1,`) + `"b":1}}`,
 		"without a name":   `{"type":"batch.succeeded",` + names(`"%x":1,`) + `"data":{` + `"b":1}}`,
 		"of an other type": `{"type":"batch.paused","data":{` + names(`"%x":1,`) + `"id":"x"}}`,
 	} {
