@@ -44,8 +44,7 @@ func newPace(o Options) pace {
 	return p
 }
 
-// patience returns a context that ends when a request must stop waiting, or the process is told to
-// stop.
+// patience returns a context that ends when a request must stop waiting, or the process must stop.
 func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	wait := maxPatience
 	if deadline, ok := ctx.Deadline(); ok {
@@ -57,7 +56,7 @@ func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // enter waits for the effect's turn and returns what ends the turn. It reports false where no
-// further request may wait, patience ends first, or the process is told to stop.
+// further request may wait, patience ends first, or the process must stop.
 func (p pace) enter(patience context.Context, m ledger.Message) (leave func(), ok bool) {
 	if effect.Stopping(patience).Err() != nil {
 		return nil, false

@@ -27,7 +27,7 @@ const (
 	EffectDead   EffectStatus = "dead"   // given up; the operator must decide
 	EffectWaived EffectStatus = "waived" // given up, and the operator accepted that
 	// EffectWithheld: not planned, because the operation had ended longer ago than the retention when
-	// the ledger first heard of it. It has no document. The operator's message plans it [L3, G5].
+	// the ledger first saw it. It has no document. The operator's message plans it [L3, G5].
 	EffectWithheld EffectStatus = "withheld"
 )
 
@@ -63,7 +63,7 @@ type Record struct {
 	// Registered is false for an operation that only a delivery reported. It is not looked up and
 	// plans no effect until it is registered [W5].
 	Registered bool `json:"registered" firestore:"registered"`
-	// CreatedAt is when the ledger first heard of the operation. Lists are in this order.
+	// CreatedAt is when the ledger first saw the operation. Lists are in this order.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
 	// Incarnation is an id of this record: once it has expired, one that is created again has another.
 	Incarnation string `json:"incarnation,omitempty" firestore:"incarnation,omitempty"`
@@ -72,14 +72,14 @@ type Record struct {
 	// SettledAt is when the ledger ingested the terminal state; SettledBy is the path of that report.
 	SettledAt time.Time `json:"settledAt,omitzero" firestore:"settledAt,omitempty"`
 	SettledBy Source    `json:"settledBy,omitempty" firestore:"settledBy,omitempty"`
-	// ConflictAt is when an event last named another end than State, which stands [M5]. ConflictState is
-	// that end, and ConflictBy the path of that event. Absent: none did, or that end was applied
-	// later.
+	// ConflictAt is when an event last named a terminal state other than State, which stands [M5].
+	// ConflictState is that state, and ConflictBy the event's path. Absent: no event did, or that state
+	// was applied later.
 	ConflictAt    time.Time `json:"conflictAt,omitzero" firestore:"conflictAt,omitempty"`
 	ConflictState State     `json:"conflictState,omitempty" firestore:"conflictState,omitempty"`
 	ConflictBy    Source    `json:"conflictBy,omitempty" firestore:"conflictBy,omitempty"`
-	// ConflictResolved says by other end what an operator decided about it and the one that stood. Once
-	// ConflictState is in it ConflictAt is absent, and the rest stays.
+	// ConflictResolved has, by the other terminal state, what an operator decided about it. Once it has
+	// ConflictState, ConflictAt is absent and the rest stays.
 	ConflictResolved map[string]Resolution `json:"conflictResolved,omitempty" firestore:"conflictResolved,omitempty"`
 	// Attempts counts how often reconciliation looked the operation up.
 	Attempts int    `json:"attempts" firestore:"attempts"`
@@ -123,7 +123,7 @@ type Record struct {
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
-// Submitted returns when the operation was submitted, and at the latest when the ledger first heard of
+// Submitted returns when the operation was submitted, and at the latest when the ledger first saw
 // it: a submitter's clock that runs ahead postpones neither a look-up nor an alert [R1, R4].
 func (r Record) Submitted() time.Time {
 	if r.SubmittedAt.After(r.CreatedAt) {

@@ -83,36 +83,36 @@ func Apply(r Record, e Event, now time.Time) Record {
 	return r
 }
 
-// Refuse returns r after an event that Reduce dropped as a TerminalConflict, and whose end no operator
-// has resolved: the end that stands does not change, and the other one stands beside it, so that an
-// operator finds it. now is the store's time.
+// Refuse returns r after an event that Reduce dropped as a TerminalConflict and that no operator has
+// resolved. State stays, and ConflictState shows the event's state to an operator. now is the store's
+// time.
 func Refuse(r Record, e Event, now time.Time) Record {
 	r.ConflictAt, r.ConflictState, r.ConflictBy = Instant(now), e.State, e.Source
 	return r
 }
 
-// Conflicted reports whether an event has named another end than the one that stands, and no operator
-// has dealt with the two [M5]. An older revision keeps the conflict about an end that it has applied
-// since, and notes one again that was resolved.
+// Conflicted reports whether an event named another terminal state than State, and no operator has
+// resolved that [M5]. Its fields may be out of date: an older revision keeps those of a state that it
+// applied later, and sets those of a resolved conflict again.
 func (r Record) Conflicted() bool {
 	return !r.ConflictAt.IsZero() && r.ConflictState != r.State && !r.Resolved()
 }
 
-// Resolved reports whether an operator has dealt with the other end that was noted last.
+// Resolved reports whether an operator has resolved ConflictState against State.
 func (r Record) Resolved() bool {
 	_, is := r.Resolution(r.ConflictState)
 	return is
 }
 
-// Resolution returns what an operator has decided about another end than the one that stands. A
-// decision made while another end stood does not count.
+// Resolution returns what an operator decided about the terminal state other, against State. A
+// decision against an earlier State does not count.
 func (r Record) Resolution(other State) (Resolution, bool) {
 	decided, is := r.ConflictResolved[string(other)]
 	return decided, is && decided.Stands == r.State
 }
 
-// Resolve returns r after an operator has dealt with its two ends. The other end stays beside the one
-// that stands, and so do earlier decisions about further ones. r itself is unchanged.
+// Resolve returns r after an operator resolved its conflict. ConflictState stays, and so do earlier
+// decisions about other states. r itself is unchanged.
 func Resolve(r Record, by Abandonment) Record {
 	resolved := make(map[string]Resolution, len(r.ConflictResolved)+1)
 	maps.Copy(resolved, r.ConflictResolved)

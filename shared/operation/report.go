@@ -54,7 +54,7 @@ func errorCodes() []string {
 // where it is its number or its word in any case. Any other code stays as it came, such as 429.
 func errorCode(code string) string {
 	words := errorCodes()
-	if n, _ := strconv.Atoi(code); n > 0 && n < len(words) { // what is no number is 0
+	if n, _ := strconv.Atoi(code); n > 0 && n < len(words) { // a text is 0
 		return words[n]
 	}
 	if word := strings.ToUpper(code); slices.Contains(words, word) {

@@ -17,7 +17,7 @@ func (p *pass) checkBacklog(ctx context.Context) {
 	if time.Duration(max(operation, effect))*time.Second <= limit {
 		return
 	}
-	p.Log.WarnContext(ctx, "what is due has waited for too long", "event", "alert", "reason", "overdue",
+	p.Log.WarnContext(ctx, "due operations or effects have waited for too long", "event", "alert", "reason", "overdue",
 		"oldestOperationSeconds", operation, "oldestEffectSeconds", effect,
 		"limitSeconds", int64(limit/time.Second))
 }

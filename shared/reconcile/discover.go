@@ -112,7 +112,7 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 		adopt := p.Adopt && finding.Standing != ledger.StandingRegistered && finding.Elsewhere == ""
 		switch {
 		case finding.Err != nil:
-			p.count.fail(ctx, "reading what the ledger has of a listed batch", finding.Err)
+			p.count.fail(ctx, "reading the record of a listed batch", finding.Err)
 		case finding.Waiting, adopt:
 			wanted = append(wanted, discovered{batch: listed[i], finding: finding})
 		}
@@ -131,12 +131,12 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 }
 
 // bind ingests Gemini's answer about an operation whose correlation id has an open intent: the same
-// commit registers the operation. That needs no known state, since Gemini has the operation. bind
-// reports whether the answer was ingested, and whether the operation is bound by that.
+// commit registers the operation. A known state is not needed: Gemini has the operation. bind
+// reports whether that bound the operation, and whether the answer was ingested.
 func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answer) (bound, ingested bool) {
 	receipt, ingested := p.ingest(ctx, answer.Event(name))
 	if ingested && receipt.Bound {
-		p.tell(ctx, name.Key, answer.CorrelationID, "bound")
+		p.logFound(ctx, name.Key, answer.CorrelationID, "bound")
 	}
 	return ingested && receipt.Bound, ingested
 }
@@ -156,13 +156,13 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 	if registered.CorrelationErr != nil {
 		return // the operation or the id is bound to another
 	}
-	p.tell(ctx, batch.Name.Key, batch.CorrelationID, outcome)
+	p.logFound(ctx, batch.Name.Key, batch.CorrelationID, outcome)
 	if batch.Known() {
 		p.ingest(ctx, batch.Event(batch.Name))
 	}
 }
 
-func (p *pass) tell(ctx context.Context, key operation.Key, correlation, outcome string) {
+func (p *pass) logFound(ctx context.Context, key operation.Key, correlation, outcome string) {
 	p.Log.WarnContext(ctx, "found an unregistered operation", "event", "discovery", "source", operation.Reconcile,
 		"outcome", outcome, "operation", key, "correlation", correlation)
 }

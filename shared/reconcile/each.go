@@ -15,9 +15,9 @@ const (
 )
 
 // each calls do for every item that was due at passStart, page by page and with bounded
-// concurrency, after calling before, if it is not nil, with the page. It stops where ctx ends,
-// or after a page on which do returned an error, and counts that as more to do. Its own error,
-// which is counted too, means that not even the first page could be read.
+// concurrency. Where before is not nil, each page is given to it first. It stops where ctx ends, or
+// after a page on which do returned an error, and counts that as more to do. It returns an error,
+// which it counts too, only where the first page could not be read.
 func each[T any](
 	ctx context.Context, count *counter, passStart time.Time,
 	find func(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[T], error),
@@ -27,7 +27,7 @@ func each[T any](
 	for {
 		page, err := find(ctx, passStart, after, pageSize)
 		if err != nil {
-			count.fail(ctx, "reading what is due", err)
+			count.fail(ctx, "reading the due documents", err)
 			count.more()
 			if after.Path == "" {
 				return err

@@ -55,12 +55,12 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	return nil
 }
 
-// tellUnannounced logs that the pass found ends which the webhook had not delivered. A pass may be
-// faster than a delivery, or a delivery lost. This alerts only together with refused deliveries
-// while none is accepted: then genuine deliveries are refused.
-func (p *pass) tellUnannounced(ctx context.Context) {
+// logUnannounced logs that look-ups found terminal states before any delivery reported them. A pass
+// may be faster than a delivery, or a delivery is lost. An alert needs refused deliveries, too, and
+// none accepted: then genuine deliveries are refused.
+func (p *pass) logUnannounced(ctx context.Context) {
 	if found := p.count.unannounced; p.Endpoint != nil && p.delivered && found > 0 {
-		p.Log.InfoContext(ctx, "found ends before their deliveries", "event", "reconcile",
+		p.Log.InfoContext(ctx, "look-ups found terminal states that no delivery had reported", "event", "reconcile",
 			"outcome", "unannounced", "found", found)
 	}
 }

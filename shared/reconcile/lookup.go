@@ -12,7 +12,7 @@ import (
 // lookUp looks up the operations that are due. The error is that of each.
 func (p *pass) lookUp(ctx context.Context) error {
 	for _, err := range p.lookups.Recover(ctx) {
-		p.count.fail(ctx, "making due what an earlier pass left behind", err)
+		p.count.fail(ctx, "making due the operations of an unfinished pass", err)
 	}
 	prepare := func(page []ledger.DueOperation) {
 		for _, due := range page {
@@ -23,7 +23,7 @@ func (p *pass) lookUp(ctx context.Context) error {
 			p.count.oldest(&p.count.OldestOperationSeconds, p.start, since)
 		}
 		if err := p.lookups.Prepare(ctx, page, p.delivered); err != nil {
-			p.count.fail(ctx, "marking what this pass looks up", err)
+			p.count.fail(ctx, "marking the operations of this pass", err)
 		}
 		p.listing.prepare(ctx, batchesAmong(page))
 	}
@@ -189,8 +189,8 @@ func announced(end operation.Event) bool {
 	}
 }
 
-// inconclusive counts a look-up that does not tell the operation's state, and notes its reason on
-// the record. It closes nothing [R4]. It reports whether the reason is noted.
+// inconclusive counts a look-up whose answer has no state, and records its reason. It closes nothing
+// [R4]. It reports whether the reason is recorded.
 func (p *pass) inconclusive(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) bool {
 	switch {
 	case answer.Reason == lookup.NotFound:
@@ -220,7 +220,7 @@ func (p *pass) inconclusive(ctx context.Context, due ledger.DueOperation, answer
 func (p *pass) noteAnswer(ctx context.Context, due ledger.DueOperation, condition ledger.Condition) bool {
 	noted, err := p.Ledger.NoteAnswer(ctx, due, condition)
 	if err != nil {
-		p.count.fail(ctx, "noting an operation's condition", err)
+		p.count.fail(ctx, "recording an operation's condition", err)
 		return false
 	}
 	p.noted(ctx, due.Record.Key, noted)

@@ -112,7 +112,7 @@ func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 
 // steps makes the steps of a pass. The error means that nothing could be read.
 func (p *pass) steps(ctx context.Context) error {
-	p.bringBack(ctx)
+	p.moveUp(ctx)
 	sweepErr := within(ctx, sweepShare, p.sweep)
 	_ = within(ctx, endpointShare, p.checkEndpoint) // its errors are counted
 	lookErr := within(ctx, lookShare, p.lookUp)
@@ -123,24 +123,24 @@ func (p *pass) steps(ctx context.Context) error {
 		return errors.Join(sweepErr, lookErr)
 	}
 	_ = within(ctx, discoveryShare, p.discover) // its errors are counted
-	p.tellUnannounced(ctx)
+	p.logUnannounced(ctx)
 	p.checkBacklog(ctx)
 	p.count.alertNewer(ctx)
 	return nil
 }
 
-// bringBack makes due what a clock that leapt forward and back has left too far away. It reads nothing
-// where the store's clock never leapt. Its errors are counted.
-func (p *pass) bringBack(ctx context.Context) {
+// moveUp makes due the documents whose due time is too far away, because the store's clock leapt
+// forward and back. It reads nothing where that clock never leapt. Its errors are counted.
+func (p *pass) moveUp(ctx context.Context) {
 	if p.lookups.Leapt().IsZero() {
 		return
 	}
 	n, err := p.Ledger.BringBack(ctx, p.start)
 	if err != nil {
-		p.count.fail(ctx, "making due what is too far away", err)
+		p.count.fail(ctx, "moving up due times after a leap of the clock", err)
 	}
 	if n > 0 {
-		p.Log.WarnContext(ctx, "the clock has leapt back: what was due too late is due now", "event", "reconcile",
+		p.Log.WarnContext(ctx, "the clock has leapt back: documents that it had postponed are due now", "event", "reconcile",
 			"documents", n)
 	}
 }

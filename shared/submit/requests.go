@@ -110,7 +110,7 @@ func readLine(reader *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// checkRequest checks a line, which may be empty, and notes its key.
+// checkRequest checks a line, which may be empty, and remembers its key.
 func checkRequest(line []byte, n int, seen map[[16]byte]int) error {
 	if len(line) == 0 {
 		return nil
@@ -131,12 +131,12 @@ func checkRequest(line []byte, n int, seen map[[16]byte]int) error {
 		return errors.New(`it has no request, as in {"key":…,"request":{"contents":[…]}}`)
 	}
 	if request.Key == "" {
-		return errors.New("it has no key, by which its result is told from others; give each request one of its own")
+		return errors.New("it has no key, which identifies its result; give each request a key of its own")
 	}
 	digest := sha256.Sum256([]byte(request.Key))
 	key := [16]byte(digest[:16])
 	if first, twice := seen[key]; twice {
-		return fmt.Errorf("its key %.100q is that of line %d; the keys tell the results apart", request.Key, first)
+		return fmt.Errorf("its key %.100q is also that of line %d; give each request a key of its own", request.Key, first)
 	}
 	seen[key] = n
 	return nil

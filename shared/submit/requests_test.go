@@ -98,7 +98,7 @@ func TestRequestsRefused(t *testing.T) {
 		`{"key":"a","request":{}}`:               "line 1: it has no request",
 		`{"key":"a","contents":[{}]}`:            "unknown field",
 		one + " {}":                              "something follows",
-		one + "\n\n" + one:                       `line 3: its key "a" is that of line 1`,
+		one + "\n\n" + one:                       `line 3: its key "a" is also that of line 1`,
 		one + "\n" + `{"key":"b","request":`:     "line 2: it is not",
 	} {
 		_, err := w.requests("c", bytes.NewReader([]byte(text)))

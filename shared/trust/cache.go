@@ -33,7 +33,7 @@ func (c Caching) or(defaults Caching) Caching {
 // fetchTimeout bounds one fetch, because a delivery should be answered within seconds.
 const fetchTimeout = 5 * time.Second
 
-var errTooSoon = errors.New("it was asked for moments ago")
+var errTooSoon = errors.New("it was fetched moments ago, and is not fetched again yet")
 
 // A cache holds a value that changes elsewhere. However many callers ask for it, one fetch runs at
 // a time, and no two start within the gap. A value is never modified, so that callers can tell a

@@ -140,7 +140,7 @@ func parseKeys(text []byte) (keySet, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if json.Unmarshal(text, &published) != nil {
-		return nil, errors.New("what was answered is not a JSON Web Key Set")
+		return nil, errors.New("the answer is not a JSON Web Key Set")
 	}
 	set := keySet{}
 	for _, raw := range published.Keys {

@@ -39,7 +39,7 @@ type TokensOptions struct {
 	// Caching is by default a time to live of an hour, a gap of a minute, and an hour past the time
 	// to live.
 	Caching
-	// Log is told of undocumented claims and of keys that cannot be fetched. Nil: nothing is logged.
+	// Log gets undocumented claims and failures to fetch keys. Nil: nothing is logged.
 	Log *slog.Logger
 }
 
