@@ -40,7 +40,7 @@
 // # What this world can never do
 //
 // A result that changes: lacks an item at one read, has one twice or without its key, or is cut. More
-// than three items, so that no result needs two chunks. An item too large to be kept. The tests of the
+// than twelve items, so that no result needs two chunks. An item too large to be kept. The tests of the
 // effect package do each of these.
 //
 // A clock that leaps while no process runs: forward, that is a long rest to the store. One that stays

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -24,13 +25,14 @@ const (
 	NoStill             // what seems to have expired is deleted while the clock has just leapt [L3]
 	NoSteady            // the clock seems to have leapt long ago [R4, G6]
 	NoLeap              // the clock seems never to have leapt [R6]
+	ByPosition          // an item is known by where it stood in the result, not by its key [K4]
 )
 
 // String names the flaw as a test's name does.
 func (f Flaw) String() string {
 	return [...]string{
 		"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit",
-		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap",
+		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap", "by-position",
 	}[f]
 }
 
@@ -38,7 +40,7 @@ func (f Flaw) String() string {
 func Flaws() []Flaw {
 	return []Flaw{
 		NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit, NoDeadLetter, NoProgress, NoStill, NoSteady,
-		NoLeap,
+		NoLeap, ByPosition,
 	}
 }
 
@@ -49,7 +51,7 @@ func (f Flaw) Rules() []string {
 	return [...][]string{
 		NoCondition: {"M6"}, NoDelivery: {"W4"}, NoDueAt: {"R5"}, NoLease: {"S2"}, NoFence: {"S6"},
 		NoEighthCommit: {"L2", "W3", "R3"}, NoDeadLetter: {"L3"}, NoProgress: {"S2"}, NoStill: {"L3"}, NoSteady: {"R4", "G6"},
-		NoLeap: {"R6"},
+		NoLeap: {"R6"}, ByPosition: {"S2", "S4"},
 	}[f]
 }
 
@@ -83,6 +85,14 @@ func (f Flaw) shows(into any) {
 	case ok && f == NoFence:
 		e.Fence = min(e.Fence, 1)
 	}
+}
+
+// finds returns the document that a query finds in the place of another.
+func (f Flaw) finds(d *document, documents map[ledger.Path]*document) *document {
+	if item, ok := d.data.(ledger.Item); ok && f == ByPosition {
+		return cmp.Or(documents[ledger.ItemPath(item.Operation, item.Effect, itemKey(int(item.Index)))], d)
+	}
+	return d
 }
 
 // tells returns when the clock leapt last, as the store says it.

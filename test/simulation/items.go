@@ -17,10 +17,10 @@ import (
 
 // eachRule is the effect that runs once per item of a batch's result, for jobs of one kind.
 const (
-	eachRule   = "each"
-	plainKind  = "nightly"
-	batchKind  = "nightly-batch"
-	mostOfJobs = 3 // items of a result
+	eachRule  = "each"
+	plainKind = "nightly"
+	batchKind = "nightly-batch"
+	mostItems = 12 // of a result
 )
 
 // kind returns the job kind of an order.

@@ -88,7 +88,7 @@ func Storm(w *World) {
 			forged:    w.gate.choose(Plan, 8) == 1,
 			silent:    w.gate.choose(Plan, 3) == 1,
 			declines:  []int{0, 0, 0, 0, 1, 2}[w.gate.choose(Plan, 6)],
-			items:     []int{0, 0, 0, mostOfJobs}[w.gate.choose(Plan, 4)],
+			items:     max(w.gate.choose(Plan, 2*mostItems)-mostItems+1, 0),
 			intent:    w.gate.choose(Plan, 2) == 0,
 			skew:      choose(0, 10*time.Minute, -10*time.Minute),
 		}

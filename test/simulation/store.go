@@ -212,7 +212,7 @@ func (s *store) query(c *cost, q ledger.Query) []ledger.Document {
 	c.calls++
 	var documents []ledger.Document
 	for _, d := range found[:min(len(found), q.Limit)] {
-		document := d.read(s.flaw)
+		document := s.flaw.finds(d, s.documents).read(s.flaw)
 		document.At = d.times.of(q.OrderBy)
 		documents = append(documents, document)
 		c.reads++
