@@ -90,14 +90,7 @@ func (p pace) rest(patience context.Context, d time.Duration) bool {
 		return false
 	}
 	defer p.waited()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-patience.Done():
-		return false
-	}
+	return effect.Wait(patience, d)
 }
 
 // wait reports whether a further request may wait. It must then call waited at the end.

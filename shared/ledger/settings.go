@@ -17,8 +17,10 @@ type Settings struct {
 	// LookupMaxInterval is the longest time between two look-ups of one operation, however old it is;
 	// 0: the longer of an hour and Interval [R6].
 	LookupMaxInterval time.Duration
-	// StuckAfter is how long an operation is pending before that is alerted [R4], and an intent before
-	// it is given up [G6]. BatchStuckAfter is that of a batch; 0: StuckAfter.
+	// StuckAfter is how long an operation is pending before that is alerted [R4]; BatchStuckAfter is that
+	// of a batch; 0: StuckAfter. An intent is given up StuckAfter after its submitter's last attempt
+	// [G6], or twice as long after it while it is uncertain whether anything was submitted: see
+	// GiveUpAnyway. The store's clock counts as steady once it has run evenly for StuckAfter: see Steady.
 	StuckAfter, BatchStuckAfter time.Duration
 	AlertEvery                  time.Duration // and again after each such period
 	Retention                   time.Duration // how long a closed record is kept [L3]
