@@ -107,7 +107,7 @@ func (t *Topic) validate() []error {
 	return nil
 }
 
-// OptionalTopic is the topic of a command. Where it is not set, effects are handed over inside the
+// OptionalTopic is the topic of a command. Where it is not set, effects are enqueued inside the
 // process.
 type OptionalTopic struct {
 	Name string `env:"OPLEDGER_TOPIC"`

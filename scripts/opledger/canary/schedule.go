@@ -63,7 +63,7 @@ func (c *Canary) passed(ctx context.Context, s *Step, before job, by caller, sin
 			continue // about one record
 		}
 		if line.text("outcome") == "error" {
-			return false, cut("infra/playbooks/reconcile-errors.md", "the pass could read nothing: %s", line.text("error"))
+			return false, cut("infra/playbooks/reconcile-errors.md", "the pass could not read: %s", line.text("error"))
 		}
 		s.Counts = line.counts()
 		s.did("%s", passWords(s.Counts))

@@ -38,7 +38,7 @@ func TestScheduleFindsItsOwnPass(t *testing.T) {
 		line(`{"event":"reconcile","outcome":"error","error":"Firestore is away"}`)
 		return http.StatusServiceUnavailable
 	}})
-	if made := w.fails(w.schedule); !strings.Contains(made.Error, "the pass could read nothing: Firestore is away") {
+	if made := w.fails(w.schedule); !strings.Contains(made.Error, "the pass could not read: Firestore is away") {
 		t.Errorf("%+v", made)
 	}
 }

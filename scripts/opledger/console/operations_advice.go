@@ -39,12 +39,13 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 			{Label: "Register one", Line: "opledger register NAME" + store,
 				Explains: "If it is a job of yours. What is known is applied, and the effects of its end are planned."},
 			{Label: "Resolve one", Line: "opledger resolve NAME --reason 'WHY'" + store,
-				Explains: "If it is another program's: the webhook hears of all jobs of a project. It then leaves this list."},
+				Explains: "If it is another program's: the webhook receives events of all jobs of a project. It " +
+					"then leaves this list."},
 		}
 	case "dead":
 		p.ForAll = &bulkCommand{bulk("opledger replay --dead"+p.flags(now), store), ""}
 		if p.Since != "" {
-			p.ForAll.Note = "It takes the effects that died since then, of operations first heard of at any time."
+			p.ForAll.Note = "It takes the effects that died since then, of operations first seen at any time."
 		}
 	default:
 		if flags := p.flags(now); flags != "" && p.Since == "" {

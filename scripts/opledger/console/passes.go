@@ -32,7 +32,7 @@ func loadPasses(c *Console, r *request) (any, error) {
 	view := c.view(r)
 	p.Remedies = []remedy{
 		{Label: "Make a pass now", Line: "opledger reconcile" + view.StoreFlag(),
-			Explains: "Looks up what is due, and hands over due effects, as the schedule does. Its log says what fails."},
+			Explains: "Looks up due operations and enqueues due effects, as the schedule does. Its log names what fails."},
 		{Label: "Check the webhook", Line: "opledger webhook check",
 			Explains: "Compares it with what Gemini has, and says what to do."},
 	}
@@ -81,8 +81,8 @@ func (p passesPage) Result() string {
 	return phrase.Safe(passOutcomes[p.Outcome])
 }
 
-// HandedOver says what the pass did with effects that were due.
-func (p passesPage) HandedOver() string { return overview.HandedOver(p.Pass) }
+// EffectWords says what the pass did with effects that were due.
+func (p passesPage) EffectWords() string { return overview.EffectWords(p.Pass) }
 
 // WebhookWords says what the pass saw of the webhook.
 func (p passesPage) WebhookWords() string { return overview.Overview{LastPass: p.Pass}.WebhookWords() }

@@ -26,7 +26,7 @@ func (o *Overview) readPass(ctx context.Context, l Reader) error {
 }
 
 // judgePass adds what an operator must do about the passes and the webhook. Where no pass has
-// reported, what is due for too long is all that can be told.
+// reported, only overdue operations and effects can be reported.
 func (o *Overview) judgePass(interval time.Duration, add adder) {
 	last := o.LastPass
 	if last.IsZero() {
@@ -38,19 +38,19 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 		phrase.Span(interval))
 	switch last.Outcome {
 	case ledger.PassFailed:
-		add(true, AboutPasses, "reconcile", "the last pass could read nothing: %s", phrase.Safe(last.Error))
+		add(true, AboutPasses, "reconcile", "the last pass could not read the ledger: %s", phrase.Safe(last.Error))
 	case ledger.PassErrors:
 		add(true, AboutPasses, "reconcile", "the last pass could not handle %s, first: %s",
 			phrase.Counted(last.Errors, "document"), phrase.Safe(last.Error))
-	case ledger.PassDone, ledger.PassMore: // a backlog shows in what is due
+	case ledger.PassDone, ledger.PassMore: // a backlog shows among the due operations
 	}
 	switch last.Webhook {
 	case ledger.WebhookDisabled:
-		add(true, AboutWebhook, "webhook check", "the webhook is disabled: Gemini delivers nothing, and every end waits "+
-			"for a look-up")
+		add(true, AboutWebhook, "webhook check", "the webhook is disabled: Gemini delivers nothing, and every completion "+
+			"waits for a look-up")
 	case ledger.WebhookMissing:
-		add(true, AboutWebhook, "webhook check", "Gemini has no webhook for the configured address: every end waits for a "+
-			"look-up")
+		add(true, AboutWebhook, "webhook check", "Gemini has no webhook for the configured address: every completion "+
+			"waits for a look-up")
 	case ledger.WebhookEnabled, ledger.WebhookUnknown, ledger.WebhookNone:
 	}
 }
@@ -64,23 +64,23 @@ func (o Overview) PassWords() string {
 	words := phrase.Relative(last.Ended, o.At) + ", in " + phrase.Took(last.Ended.Sub(last.Began)) + ": "
 	switch last.Outcome {
 	case ledger.PassFailed:
-		return words + "it could read nothing"
+		return words + "it could not read the ledger"
 	case ledger.PassErrors:
 		words += phrase.Counted(last.Errors, "error") + ", "
 	case ledger.PassMore:
 		words += "its time ended before everything due was handled, "
 	case ledger.PassDone:
 	}
-	return words + phrase.Counted(last.Checked, "look-up") + ", " + phrase.Counted(last.Settled, "end") + " found, " +
-		HandedOver(last)
+	return words + phrase.Counted(last.Checked, "look-up") + ", " +
+		phrase.Counted(last.Settled, "completion") + " found, " + EffectWords(last)
 }
 
-// HandedOver says what a pass did with the effects that were due. In a pause a worker runs none.
-func HandedOver(p ledger.Pass) string {
+// EffectWords says what a pass did with the effects that were due. In a pause a worker runs none.
+func EffectWords(p ledger.Pass) string {
 	words := phrase.Counted(p.Requeued, "effect")
 	switch {
 	case p.Effects != ledger.EffectsPaused || p.Requeued == 0:
-		return words + " handed over again"
+		return words + " enqueued again"
 	case p.Requeued == 1:
 		return words + " waits for the pause to end"
 	default:

@@ -23,7 +23,7 @@ func TestJudgePass(t *testing.T) {
 	failed.LastPass.Error = "no rights"
 	errs := ended(time.Minute, ledger.PassErrors, ledger.WebhookEnabled)
 	errs.LastPass.Errors, errs.LastPass.Error = 2, "deadline"
-	did := "3 look-ups, 1 end found, 2 effects handed over again"
+	did := "3 look-ups, 1 completion found, 2 effects enqueued again"
 	for _, c := range []struct {
 		o              Overview
 		words, webhook string
@@ -39,8 +39,8 @@ func TestJudgePass(t *testing.T) {
 			},
 		},
 		{
-			failed, "0s ago, in 1s: it could read nothing", "not known",
-			[]string{"the last pass could read nothing: no rights | opledger reconcile"},
+			failed, "0s ago, in 1s: it could not read the ledger", "not known",
+			[]string{"the last pass could not read the ledger: no rights | opledger reconcile"},
 		},
 		{
 			errs, "1m00s ago, in 1s: 2 errors, " + did, "enabled", []string{
@@ -50,13 +50,15 @@ func TestJudgePass(t *testing.T) {
 		{
 			ended(0, ledger.PassDone, ledger.WebhookDisabled), "0s ago, in 1s: " + did, "disabled: nothing is delivered",
 			[]string{
-				"the webhook is disabled: Gemini delivers nothing, and every end waits for a look-up | opledger webhook check",
+				"the webhook is disabled: Gemini delivers nothing, and every completion waits for a look-up" +
+					" | opledger webhook check",
 			},
 		},
 		{
 			ended(0, ledger.PassDone, ledger.WebhookMissing), "0s ago, in 1s: " + did,
 			"missing: Gemini has none for the configured address", []string{
-				"Gemini has no webhook for the configured address: every end waits for a look-up | opledger webhook check",
+				"Gemini has no webhook for the configured address: every completion waits for a look-up" +
+					" | opledger webhook check",
 			},
 		},
 	} {
@@ -77,17 +79,17 @@ func TestJudgePass(t *testing.T) {
 	}
 }
 
-// TestHandedOver: in a pause no worker runs what a pass hands over, and no words say that it was.
-func TestHandedOver(t *testing.T) {
+// TestEffectWords: in a pause no worker runs an enqueued effect, and no words say that it was enqueued.
+func TestEffectWords(t *testing.T) {
 	t.Parallel()
 	for want, pass := range map[string]ledger.Pass{
-		"2 effects handed over again":         {Requeued: 2, Effects: ledger.EffectsRunning},
-		"1 effect handed over again":          {Requeued: 1},
+		"2 effects enqueued again":            {Requeued: 2, Effects: ledger.EffectsRunning},
+		"1 effect enqueued again":             {Requeued: 1},
 		"1 effect waits for the pause to end": {Requeued: 1, Effects: ledger.EffectsPaused},
 		"3 effects wait for the pause to end": {Requeued: 3, Effects: ledger.EffectsPaused},
-		"0 effects handed over again":         {Effects: ledger.EffectsPaused},
+		"0 effects enqueued again":            {Effects: ledger.EffectsPaused},
 	} {
-		if got := HandedOver(pass); got != want {
+		if got := EffectWords(pass); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

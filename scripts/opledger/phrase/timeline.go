@@ -91,7 +91,7 @@ func (t *telling) record(r operation.Record) {
 	}
 	switch {
 	case !r.Registered:
-		t.add(r.CreatedAt, LaneOperation, Warn, "first heard of, and not registered")
+		t.add(r.CreatedAt, LaneOperation, Warn, "first seen, and not registered")
 	case r.CreatedAt.Sub(r.SubmittedAt).Abs() >= time.Second:
 		t.add(r.CreatedAt, LaneOperation, Neutral, "recorded in the ledger")
 	}
