@@ -50,11 +50,11 @@ type counter struct {
 	sync.Mutex
 	Summary
 	denied sync.Once
-	// unannounced counts the operations that this pass settled as SUCCEEDED. Gemini delivers an event
+	// succeeded counts the operations that this pass settled as SUCCEEDED. Gemini delivers an event
 	// for each of those, and for only some of the other ends.
-	unannounced int
-	newer       map[ledger.Path]error // the documents of a newer revision
-	first       string                // the first error that fail counted
+	succeeded int
+	newer     map[ledger.Path]error // the documents of a newer revision
+	first     string                // the first error that fail counted
 }
 
 func (c *counter) add(field *int) {

@@ -151,8 +151,8 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 		p.count.fail(ctx, "registering a batch that was discovered", err)
 		return
 	}
-	p.unpublished(ctx, registered.PublishErr)
-	p.withheld(ctx, batch.Name.Key, registered.Withheld)
+	p.reportUnpublished(ctx, registered.PublishErr)
+	p.reportWithheld(ctx, batch.Name.Key, registered.Withheld)
 	if registered.CorrelationErr != nil {
 		return // the operation or the id is bound to another
 	}

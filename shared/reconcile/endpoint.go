@@ -59,7 +59,7 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 // may be faster than a delivery, or a delivery is lost. An alert needs refused deliveries, too, and
 // none accepted: then genuine deliveries are refused.
 func (p *pass) logUnannounced(ctx context.Context) {
-	if found := p.count.unannounced; p.Endpoint != nil && p.delivered && found > 0 {
+	if found := p.count.succeeded; p.Endpoint != nil && p.delivered && found > 0 {
 		p.Log.InfoContext(ctx, "look-ups found terminal states that no delivery had reported", "event", "reconcile",
 			"outcome", "unannounced", "found", found)
 	}
@@ -124,5 +124,5 @@ func (p *pass) alerted(
 	ctx context.Context, subject operation.Key, alert ledger.Alert, detail string, alerted ledger.Alerted,
 ) {
 	p.Log.WarnContext(ctx, detail, "event", "alert", "reason", strings.ToLower(string(alert)), "operation", subject)
-	p.unpublished(ctx, alerted.PublishErr)
+	p.reportUnpublished(ctx, alerted.PublishErr)
 }

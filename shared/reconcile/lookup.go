@@ -9,7 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookUp looks up the operations that are due. The error is that of each.
+// lookUp looks up all due operations. It counts every failure and goes on; its error is that of the
+// function each.
 func (p *pass) lookUp(ctx context.Context) error {
 	for _, err := range p.lookups.Recover(ctx) {
 		p.count.fail(ctx, "making due the operations of an unfinished pass", err)
@@ -17,7 +18,7 @@ func (p *pass) lookUp(ctx context.Context) error {
 	prepare := func(page []ledger.DueOperation) {
 		for _, due := range page {
 			since := due.Record.DueAt
-			if due.Record.CreatedAt.After(since) { // a late registration is no backlog
+			if due.Record.CreatedAt.After(since) { // it was registered late, and has waited only since then
 				since = due.Record.CreatedAt
 			}
 			p.count.oldest(&p.count.OldestOperationSeconds, p.start, since)
@@ -33,26 +34,27 @@ func (p *pass) lookUp(ctx context.Context) error {
 	})
 }
 
-// lookUpOne claims an operation for this pass, unless another pass did, and looks it up. One that is to
-// be alerted as stuck is alerted after that: what has ended is not [R4]. After an error it stays due.
+// lookUpOne claims an operation for this pass, unless another pass did, and then asks Gemini for its
+// state. The alert that it is stuck waits for the answer, because it may have ended [R4]. Where the claim
+// fails, the operation stays due.
 func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 	due.Quiet = p.Ledger.AlertsStuck(due, p.start)
-	answer, known := p.listed(due)
-	if !known {
+	answer, inList := p.listed(due)
+	if !inList {
 		if err := p.pace.wait(ctx); err != nil {
 			return err
 		}
 	}
 	claimed, err := p.lookups.Claim(ctx, due)
 	if err != nil {
-		if !errors.Is(err, ledger.ErrConflict) { // else another pass has it, or it has ended
+		if !errors.Is(err, ledger.ErrConflict) { // of a conflict: another pass has claimed it, or it has ended
 			p.count.fail(ctx, "claiming an operation for this pass", err)
 		}
 		return nil
 	}
 	p.count.add(&p.count.Checked)
-	p.claimed(ctx, claimed)
-	if !known {
+	p.reportStuck(ctx, claimed)
+	if !inList {
 		answer = p.ask(ctx, due.Name())
 	}
 	if ended := answer.Known() && answer.State.Terminal(); due.Quiet && !ended && ctx.Err() == nil {
@@ -62,8 +64,8 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 	return nil
 }
 
-// alertStuck alerts that an operation is stuck, and returns it as it is now. Where it was changed since
-// its claim, the next look-up alerts.
+// alertStuck alerts that an operation is stuck, and returns it as it is now. Where its record changed
+// after the claim it sends no alert: the next look-up does.
 func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledger.LookUpClaim {
 	alerted, err := p.Ledger.AlertStuck(ctx, claimed.Operation)
 	if err != nil {
@@ -72,20 +74,20 @@ func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledge
 		}
 		return claimed
 	}
-	p.claimed(ctx, alerted)
+	p.reportStuck(ctx, alerted)
 	return alerted
 }
 
-// nameEvery is how rarely an operation may be asked for by name that a list says is running: a row of
-// the list may stay as it is after the end.
+// nameEvery: an operation that Gemini's list says is running is asked for by name at every twelfth
+// look-up. The list may go on to say so after it has ended.
 const nameEvery = 12
 
-// listed returns what Gemini's list says of an operation, unless that must not be relied on: it says
-// that the operation has not ended, which is to be alerted, or was last asked for by name long ago [R6].
+// listed returns the answer of Gemini's list, where it is enough. That an operation is running is not
+// enough before it is alerted as stuck, and at every nameEvery-th look-up [R6].
 func (p *pass) listed(due ledger.DueOperation) (lookup.Answer, bool) {
-	answer, known := p.listing.known(due.Record.Key)
+	answer, found := p.listing.known(due.Record.Key)
 	byName := due.Quiet || (due.Record.Attempts+1)%nameEvery == 0
-	return answer, known && (answer.State.Terminal() || !byName)
+	return answer, found && (answer.State.Terminal() || !byName)
 }
 
 func batchesAmong(due []ledger.DueOperation) []operation.Key {
@@ -98,8 +100,8 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// claimed counts and logs what a claim found.
-func (p *pass) claimed(ctx context.Context, claimed ledger.LookUpClaim) {
+// reportStuck counts and logs an operation that is stuck, by its claim.
+func (p *pass) reportStuck(ctx context.Context, claimed ledger.LookUpClaim) {
 	if claimed.Stuck {
 		p.count.add(&p.count.Stuck)
 	}
@@ -107,10 +109,11 @@ func (p *pass) claimed(ctx context.Context, claimed ledger.LookUpClaim) {
 		p.Log.WarnContext(ctx, "an operation has been pending for too long", "event", "alert", "reason", "stuck",
 			"operation", rec.Key, "submittedAt", rec.SubmittedAt, "attempt", rec.Attempts)
 	}
-	p.unpublished(ctx, claimed.PublishErr)
+	p.reportUnpublished(ctx, claimed.PublishErr)
 }
 
-// ask looks one operation up. A batch whose look-up fails is looked for in the list.
+// ask asks Gemini for one operation by name. Where Gemini fails to answer, a batch is searched for in
+// the list.
 func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
 	answer := p.Gemini.Lookup(ctx, name)
 	p.pace.note(answer.Err)
@@ -121,132 +124,4 @@ func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
 		}
 	}
 	return answer
-}
-
-// ingestAnswer ingests Gemini's answer. Where the ledger has it, or it has no news, the look-up is
-// concluded. Otherwise the operation is due again after one interval.
-func (p *pass) ingestAnswer(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) {
-	key := due.Record.Key
-	if !answer.Known() {
-		if p.inconclusive(ctx, due, answer) {
-			p.lookups.Conclude(key)
-		}
-		return
-	}
-	event := answer.Event(due.Name())
-	receipt, err := p.Ledger.IngestAnswer(ctx, due, event)
-	if !p.ingested(ctx, event, receipt, err) {
-		return
-	}
-	p.lookups.Conclude(key)
-	if !receipt.Settled {
-		p.count.add(&p.count.Running)
-	}
-	if due.Record.HasCondition() && receipt.Outcome == ledger.Dropped { // else the event has cleared it
-		p.noteAnswer(ctx, due, "")
-	}
-}
-
-// ingest ingests an event that was made from Gemini's answer, and reports whether it could.
-func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, bool) {
-	receipt, err := p.Ledger.Ingest(ctx, e)
-	return receipt, p.ingested(ctx, e, receipt, err)
-}
-
-// ingested counts and logs what became of Gemini's answer. It reports whether it was ingested.
-func (p *pass) ingested(ctx context.Context, e operation.Event, receipt ledger.Receipt, err error) bool {
-	if err != nil {
-		p.count.fail(ctx, "ingesting Gemini's answer", err)
-		return false
-	}
-	p.unpublished(ctx, receipt.PublishErr)
-	p.withheld(ctx, receipt.Key, receipt.Withheld)
-	if receipt.Settled {
-		p.count.add(&p.count.Settled)
-		if receipt.State == operation.Succeeded {
-			p.count.add(&p.count.unannounced)
-		}
-	}
-	if receipt.Outcome != ledger.Dropped { // usually nothing has changed
-		p.Log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
-			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason,
-			"announced", receipt.Settled && p.delivered && announced(e))
-	}
-	return true
-}
-
-// announced reports whether Gemini sends an event for an end. It sends none for a cancellation, a
-// video that failed, and an interaction that ended incomplete or over budget [R4].
-func announced(end operation.Event) bool {
-	switch end.State {
-	case operation.Succeeded, operation.Expired:
-		return true
-	case operation.Failed:
-		unfinished := end.Result.ErrorCode == "incomplete" || end.Result.ErrorCode == "budget_exceeded"
-		return end.Key.Collection() != operation.Operations && !unfinished
-	default:
-		return false
-	}
-}
-
-// inconclusive counts a look-up whose answer has no state, and records its reason. It closes nothing
-// [R4]. It reports whether the reason is recorded.
-func (p *pass) inconclusive(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) bool {
-	switch {
-	case answer.Reason == lookup.NotFound:
-		p.count.add(&p.count.Missing)
-	case ctx.Err() != nil: // the pass's time ran out
-		p.count.add(&p.count.Unknown)
-		p.count.more()
-		return false
-	default:
-		p.count.add(&p.count.Unknown)
-	}
-	if answer.Reason == lookup.Denied {
-		p.count.denied.Do(func() { // once per pass, because it is most likely about the key
-			p.Log.ErrorContext(ctx, "Gemini refuses the API key, or the key may not see an operation", "event", "alert",
-				"reason", "denied",
-				"operation", due.Record.Key, "error", answer.Err)
-		})
-	} else {
-		p.Log.WarnContext(ctx, "a look-up was inconclusive", "event", "reconcile",
-			"operation", due.Record.Key, "outcome", "unknown", "reason", answer.Reason, "error", answer.Err)
-	}
-	return p.noteAnswer(ctx, due, ledger.Condition(answer.Reason))
-}
-
-// noteAnswer records why a look-up was inconclusive or, with an empty condition, that it was
-// conclusive. It reports whether it is recorded.
-func (p *pass) noteAnswer(ctx context.Context, due ledger.DueOperation, condition ledger.Condition) bool {
-	noted, err := p.Ledger.NoteAnswer(ctx, due, condition)
-	if err != nil {
-		p.count.fail(ctx, "recording an operation's condition", err)
-		return false
-	}
-	p.noted(ctx, due.Record.Key, noted)
-	return true
-}
-
-// noted logs an alert that an operation has been missing for too long [R4].
-func (p *pass) noted(ctx context.Context, key operation.Key, noted ledger.Noted) {
-	if noted.Alert {
-		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time", "event", "alert", "reason", "missing",
-			"operation", key)
-	}
-	p.unpublished(ctx, noted.PublishErr)
-}
-
-// withheld logs that effects were not planned [L3].
-func (p *pass) withheld(ctx context.Context, key operation.Key, effects int) {
-	if effects > 0 {
-		p.Log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld", "operation", key,
-			"effects", effects)
-	}
-}
-
-// unpublished counts effects that wait for the sweep.
-func (p *pass) unpublished(ctx context.Context, err error) {
-	if err != nil {
-		p.count.fail(ctx, "publishing effects", err)
-	}
 }

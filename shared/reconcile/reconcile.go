@@ -198,7 +198,7 @@ func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer,
 	}
 	noted, err := r.Ledger.NoteCondition(ctx, key, ledger.Condition(answer.Reason))
 	if err == nil {
-		p.noted(ctx, key, noted)
+		p.reportMissing(ctx, key, noted)
 	}
 	return answer, receipt, err
 }
