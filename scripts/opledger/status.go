@@ -75,7 +75,7 @@ func newStatus(outside environment) *cobra.Command {
 func status(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, options overview.Options, s screen, asJSON bool,
 ) (needs, err error) {
-	o, err := overview.Read(ctx, l, options)
+	o, err := overview.Read(ctx, l.Reading(), options)
 	if err != nil {
 		return nil, err
 	}

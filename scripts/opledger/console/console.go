@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"embed"
 	"html/template"
 	"log/slog"
@@ -10,26 +9,10 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
-	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
-
-// A reader is what the pages read through. A [ledger.Reading] is one.
-type reader interface {
-	overview.Reader
-	ListQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Page[ledger.Quarantined], error)
-	Now(context.Context) (time.Time, error)
-	Ends(context.Context, ledger.Cursor, int) (ledger.Page[operation.Record], error)
-	Find(context.Context, operation.Name) ([]operation.Key, error)
-	Show(context.Context, operation.Key) (ledger.Story, error)
-	FailedItems(context.Context, operation.Key, string, ledger.Cursor, int) (ledger.Page[ledger.Item], error)
-	Intent(ctx context.Context, correlationID string) (ledger.Intent, error)
-	IntentOf(context.Context, operation.Record) (ledger.Intent, error)
-	ReadQuarantined(ctx context.Context, deliveryID string) (ledger.Quarantined, []byte, error)
-}
 
 // Options are what a console shows, and how.
 type Options struct {
@@ -72,7 +55,7 @@ func (o Options) Limited() Options {
 // A Console serves the pages at / and below /console/.
 type Console struct {
 	options Options
-	ledger  reader
+	ledger  ledger.Reading
 	mux     *http.ServeMux
 	live    *live
 	asks    *template.Template // of the answers to questions

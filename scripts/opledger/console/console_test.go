@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // addresses are all pages of a filled world.
@@ -109,7 +110,7 @@ func TestStoreFails(t *testing.T) {
 	form := w.question(everyAction[0].address())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w.console.ledger = broken{w.console.ledger, ctx}
+	w.console.ledger = w.over(broken{w.store, ctx})
 	for address, code := range map[string]int{
 		"/": 503, "/console/operations": 503, "/console/operation?key=batches%2Fdead": 503, "/console/effects": 503,
 		"/console/effects?show=dead": 503, "/console/quarantine": 503, "/console/intents": 503, "/console/settings": 200,
@@ -127,10 +128,12 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// broken is a ledger whose store cannot be read: each call ends as one whose time is over.
+// broken is a store that cannot be read: each read ends as one whose time is over.
 type broken struct {
-	reader
+	ledger.Store
 	ended context.Context
 }
 
-func (b broken) Now(context.Context) (time.Time, error) { return b.reader.Now(b.ended) }
+func (b broken) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	return b.Store.Get(b.ended, paths...)
+}

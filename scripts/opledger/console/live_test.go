@@ -14,17 +14,15 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// counting counts the lists that a console reads.
+// counting counts the lists that are read of a store.
 type counting struct {
-	reader
+	ledger.Store
 	lists atomic.Int64
 }
 
-func (c *counting) WaitingIntents(
-	ctx context.Context, after ledger.Cursor, limit int,
-) (ledger.Page[ledger.DueIntent], error) {
+func (c *counting) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
 	c.lists.Add(1)
-	return c.reader.WaitingIntents(ctx, after, limit)
+	return c.Store.Query(ctx, q)
 }
 
 // stream opens the stream of a page. Its line returns the next line that contains a text.
@@ -61,8 +59,8 @@ func stream(t *testing.T, url string) (line func(contains string) string, leave 
 func TestLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	reader := &counting{reader: w.Ledger}
-	w.console.ledger = reader
+	store := &counting{Store: w.store}
+	w.console.ledger = w.over(store)
 	server := httptest.NewServer(w.console)
 	defer server.Close()
 	address := server.URL + "/console/intents?live=1"
@@ -82,10 +80,10 @@ func TestLive(t *testing.T) {
 	leave()
 	leaveSecond()
 	w.until(func() bool { return w.console.live.count() == 0 })
-	read := reader.lists.Load()
+	read := store.lists.Load()
 	third, _ := stream(t, address)
 	third("night-3")
-	if reader.lists.Load() == read {
+	if store.lists.Load() == read {
 		t.Error("a new watcher was sent what was read for the others")
 	}
 	w.console.Close()

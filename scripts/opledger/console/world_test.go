@@ -56,6 +56,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// over returns the reading half of a ledger over a store.
+func (w *world) over(store ledger.Store) ledger.Reading {
+	w.Helper()
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	w.do(err)
+	return l.Reading()
+}
+
 func (w *world) do(err error) {
 	w.Helper()
 	if err != nil {

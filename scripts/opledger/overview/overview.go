@@ -39,25 +39,6 @@ type Overview struct {
 	Broken  []ledger.Broken `json:"broken,omitempty"`
 }
 
-// A Reader is what an Overview is read from. A [ledger.Ledger] is one.
-type Reader interface {
-	LastPass(context.Context) (ledger.Pass, time.Time, error)
-	Refusals(context.Context) (ledger.Refusals, error)
-	Ends(context.Context, ledger.Cursor, int) (ledger.Page[operation.Record], error)
-	List(context.Context, ledger.Filter) (ledger.Page[operation.Record], error)
-	CountOperations(context.Context, ledger.Filter) (ledger.Total, error)
-	OpenEffects(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueEffect], error)
-	CountOpenEffects(context.Context) (ledger.Total, error)
-	CountRunningEffects(context.Context) (ledger.Total, error)
-	FailingEffects(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[ledger.Effect], error)
-	CountFailingEffects(context.Context, time.Time) (ledger.Total, error)
-	ListQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Page[ledger.Quarantined], error)
-	DeadEffects(context.Context, []operation.Record) ([]ledger.Effect, []ledger.Broken, error)
-	CountQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Total, error)
-	WaitingIntents(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueIntent], error)
-	CountWaitingIntents(context.Context) (ledger.Total, error)
-}
-
 // Options say how much is read, and what is late.
 type Options struct {
 	Interval time.Duration // between two passes
@@ -159,13 +140,13 @@ const ConflictsFor = 7 * 24 * time.Hour
 
 // Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins
 // the store's for each.
-func Read(ctx context.Context, r Reader, options Options) (Overview, error) {
+func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, error) {
 	o := Overview{Paused: options.Paused}
 	if err := o.readPass(ctx, r); err != nil {
 		return o, err
 	}
 	var err error
-	for _, read := range []func(context.Context, Reader, int) error{
+	for _, read := range []func(context.Context, ledger.Reading, int) error{
 		o.readRefused, o.readPending, o.readLate, o.readEffects, o.readFailing, o.readDead, o.readQuarantine, o.readIntents,
 		o.readConflicts, o.readUnregistered,
 	} {

@@ -13,7 +13,7 @@ import (
 func LateAfter(interval time.Duration) time.Duration { return 3 * interval }
 
 // readPass reads how the last pass ended, and the store's time with it.
-func (o *Overview) readPass(ctx context.Context, l Reader) error {
+func (o *Overview) readPass(ctx context.Context, l ledger.Reading) error {
 	var err error
 	o.LastPass, o.At, err = l.LastPass(ctx)
 	var unreadable ledger.Broken

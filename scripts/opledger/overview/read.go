@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-func (o *Overview) readPending(ctx context.Context, l Reader, _ int) error {
+func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) error {
 	filter := ledger.Filter{Pending: true, Limit: 1}
 	page, err := l.List(ctx, filter)
 	if err != nil {
@@ -31,7 +31,7 @@ func (o *Overview) readPending(ctx context.Context, l Reader, _ int) error {
 const ever = 100 * 365 * 24 * time.Hour
 
 // readLate reads the pending operations that are late first, whether they are late yet or not.
-func (o *Overview) readLate(ctx context.Context, l Reader, most int) error {
+func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) error {
 	page, err := l.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: most})
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func count[T any](page ledger.Page[T], byIndex func() (ledger.Total, error)) (le
 	return byIndex()
 }
 
-func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
+func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) error {
 	page, err := l.OpenEffects(ctx, ledger.Cursor{}, most)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
 	return err
 }
 
-func (o *Overview) readFailing(ctx context.Context, l Reader, most int) error {
+func (o *Overview) readFailing(ctx context.Context, l ledger.Reading, most int) error {
 	before := o.At.Add(-FailingFor)
 	page, err := l.FailingEffects(ctx, before, ledger.Cursor{}, most)
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *Overview) readFailing(ctx context.Context, l Reader, most int) error {
 	return err
 }
 
-func (o *Overview) readDead(ctx context.Context, l Reader, most int) error {
+func (o *Overview) readDead(ctx context.Context, l ledger.Reading, most int) error {
 	filter := ledger.Filter{Dead: true, Limit: most}
 	page, err := l.List(ctx, filter)
 	if err != nil {
@@ -121,7 +121,7 @@ func (o *Overview) readDead(ctx context.Context, l Reader, most int) error {
 	return err
 }
 
-func (o *Overview) readQuarantine(ctx context.Context, l Reader, _ int) (err error) {
+func (o *Overview) readQuarantine(ctx context.Context, l ledger.Reading, _ int) (err error) {
 	if o.Unread.Total, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{}); err != nil || o.Unread.N == 0 {
 		return err
 	}
@@ -135,7 +135,7 @@ func (o *Overview) readQuarantine(ctx context.Context, l Reader, _ int) (err err
 	return err
 }
 
-func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
+func (o *Overview) readIntents(ctx context.Context, l ledger.Reading, most int) error {
 	page, err := l.WaitingIntents(ctx, ledger.Cursor{}, most)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
 	return err
 }
 
-func (o *Overview) readConflicts(ctx context.Context, l Reader, _ int) error {
+func (o *Overview) readConflicts(ctx context.Context, l ledger.Reading, _ int) error {
 	filter := ledger.Filter{Conflict: true, Since: o.At.Add(-ConflictsFor), Limit: 1}
 	page, err := l.List(ctx, filter)
 	if err != nil {
@@ -165,7 +165,7 @@ func (o *Overview) readConflicts(ctx context.Context, l Reader, _ int) error {
 	return err
 }
 
-func (o *Overview) readUnregistered(ctx context.Context, l Reader, _ int) error {
+func (o *Overview) readUnregistered(ctx context.Context, l ledger.Reading, _ int) error {
 	filter := ledger.Filter{Unregistered: o.At, Limit: 1}
 	page, err := l.List(ctx, filter)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestReadLeavesOutWhatEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	problems := func() (words []string) {
-		o, err := overview.Read(t.Context(), l, overview.Options{Interval: 5 * time.Minute, Most: 4})
+		o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: 5 * time.Minute, Most: 4})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,9 @@ func TestReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Collect()
-	o, err := overview.Read(t.Context(), l, overview.Options{Interval: 5 * time.Minute, Most: console.FirestoreMost})
+	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{
+		Interval: 5 * time.Minute, Most: console.FirestoreMost,
+	})
 	if err != nil || o.Pending.N != 25 || o.Dead.N != 25 || o.Conflicts.N != 25 || o.Unread.N != 25 || o.Intents.N != 25 {
 		t.Fatalf("%+v, %v", o, err)
 	}

@@ -25,7 +25,7 @@ type Refused struct {
 // mostEnds is how many of the newest ends are read where deliveries were refused.
 const mostEnds = 5
 
-func (o *Overview) readRefused(ctx context.Context, l Reader, _ int) error {
+func (o *Overview) readRefused(ctx context.Context, l ledger.Reading, _ int) error {
 	refusals, err := l.Refusals(ctx)
 	var unreadable ledger.Broken
 	if errors.As(err, &unreadable) {

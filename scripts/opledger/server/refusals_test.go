@@ -83,7 +83,7 @@ func (r *refuser) deliver(secret, name string, status int) {
 // problems returns what needs an operator.
 func (r *refuser) problems() []overview.Problem {
 	r.Helper()
-	o, err := overview.Read(r.Context(), r.server.Ledger, overview.Options{Interval: 5 * time.Minute, Most: 5})
+	o, err := overview.Read(r.Context(), r.server.Ledger.Reading(), overview.Options{Interval: 5 * time.Minute, Most: 5})
 	if err != nil {
 		r.Fatal(err)
 	}
