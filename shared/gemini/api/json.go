@@ -1,20 +1,27 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // MaxValueBytes bounds what one text, or one value of [JSON.Item], may take of an answer: it is
 // held in memory whole.
 const MaxValueBytes = 32 << 20
 
+// keptBytes is about what a reader keeps of an item when it was read. A decoder's buffer would stay
+// twice as large as the largest value.
+const keptBytes = 1 << 20
+
 // maxDepth bounds nesting, which a decoder remembers; it is encoding/json's own bound.
 const maxDepth = 10000
 
 // JSON reads a JSON text of any size, of which it holds one token at a time, or one item of a list.
+// Beside an item it holds little: of what was larger it gives the memory back.
 // A value larger than MaxValueBytes is an error that wraps ErrTooLarge; a text that is cut short is
 // one that wraps io.ErrUnexpectedEOF.
 //
@@ -23,29 +30,57 @@ const maxDepth = 10000
 type JSON struct {
 	decoder *json.Decoder
 	meter   *meter
-	depth   int
+	open    []byte // the { and [ of the values that it is in
 	item    json.RawMessage
 }
 
 // NewJSON returns a reader of the JSON text in body.
 func NewJSON(body io.Reader) *JSON {
 	m := &meter{Reader: body}
-	j := &JSON{decoder: json.NewDecoder(m), meter: m}
-	j.decoder.UseNumber() // else a number that no float64 holds is an error
-	return j
+	return &JSON{decoder: newDecoder(m), meter: m}
+}
+
+func newDecoder(text io.Reader) *json.Decoder {
+	decoder := json.NewDecoder(text)
+	decoder.UseNumber() // else a number that no float64 holds is an error
+	return decoder
+}
+
+// shrink replaces a decoder whose buffer has grown. In a list it stands behind an item, or with first
+// before the first: the new decoder is brought there by a text that opens the same values.
+func (j *JSON) shrink(first bool) error {
+	if !j.meter.grown {
+		return nil
+	}
+	rest, err := io.ReadAll(j.decoder.Buffered()) // copied, since it is in the buffer
+	if err != nil {
+		return fmt.Errorf("reading on: %w", err)
+	}
+	opening := strings.ReplaceAll(string(j.open), "{", `{"":`)
+	if !first {
+		opening += "[]"
+	}
+	j.meter.grown = false
+	j.decoder = newDecoder(io.MultiReader(strings.NewReader(opening), bytes.NewReader(rest), j.meter))
+	for int(j.decoder.InputOffset()) < len(opening) {
+		if _, err := j.decoder.Token(); err != nil {
+			return fmt.Errorf("reading on: %w", err)
+		}
+	}
+	return nil
 }
 
 // next returns the next token; io.EOF where there is none at all.
 func (j *JSON) next() (json.Token, error) {
 	j.meter.read = 0
 	token, err := j.decoder.Token()
-	switch token {
-	case json.Delim('{'), json.Delim('['):
-		j.depth++
-	case json.Delim('}'), json.Delim(']'):
-		j.depth--
+	switch delim, _ := token.(json.Delim); delim {
+	case '{', '[':
+		j.open = append(j.open, byte(delim))
+	case '}', ']':
+		j.open = j.open[:len(j.open)-1]
 	}
-	if j.depth > maxDepth {
+	if len(j.open) > maxDepth {
 		return nil, errors.New("the answer is nested too deep")
 	}
 	return token, err //nolint:wrapcheck // io.EOF must stay io.EOF
@@ -152,7 +187,7 @@ func (j *JSON) items(item func() error) error {
 func (j *JSON) EnterList() (bool, error) {
 	token, err := j.token()
 	if err == nil && token == json.Delim('[') && j.decoder.More() {
-		return true, nil
+		return true, j.shrink(true)
 	}
 	return false, j.skipRest(token, err)
 }
@@ -167,11 +202,13 @@ func (j *JSON) Item() (json.RawMessage, error) {
 		return nil, io.EOF
 	}
 	j.meter.read = 0
-	j.item = j.item[:0]
+	if j.item = j.item[:0]; cap(j.item) > keptBytes {
+		j.item = nil
+	}
 	if err := j.decoder.Decode(&j.item); err != nil {
 		return nil, unexpected(err)
 	}
-	return j.item, nil
+	return j.item, j.shrink(false)
 }
 
 // LeaveList skips the rest of the list that EnterList entered.
@@ -185,11 +222,11 @@ func (j *JSON) Skip() error {
 
 // skipRest is Skip where the first token of the value was read.
 func (j *JSON) skipRest(token json.Token, err error) error {
-	outside := j.depth
+	outside := len(j.open)
 	if _, opened := token.(json.Delim); opened {
 		outside--
 	}
-	for err == nil && j.depth > outside {
+	for err == nil && len(j.open) > outside {
 		_, err = j.token()
 	}
 	return err
@@ -239,7 +276,8 @@ func (j *JSON) Raw(to *json.RawMessage) error {
 // A meter fails the reading of a token that is too large, which a decoder would hold.
 type meter struct {
 	io.Reader
-	read int
+	read  int
+	grown bool // a value took so much that the decoder's buffer is large
 }
 
 // Read implements io.Reader. It reads little at once, so that what a decoder reads ahead counts for
@@ -250,5 +288,6 @@ func (m *meter) Read(p []byte) (int, error) {
 	}
 	n, err := m.Reader.Read(p[:min(len(p), 64<<10)])
 	m.read += n
+	m.grown = m.grown || m.read > keptBytes
 	return n, err //nolint:wrapcheck // io.EOF must stay io.EOF
 }

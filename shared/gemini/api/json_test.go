@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,32 @@ func TestItem(t *testing.T) {
 	for _, want := range []string{`1`, `"two"`, `{"three":[3]}`, `null`} {
 		if got, err := j.Item(); err != nil || string(got) != want {
 			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	if _, err := j.Item(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the last: %v", err)
+	}
+}
+
+// TestLargeItem: behind a large item, or a large value before the list, everything is read as behind
+// any other. That the memory is given back is TestRoomInline's, of results.
+func TestLargeItem(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 2<<20)
+	item := `{"a":["` + large + `"]}`
+	text := `{"x":["` + large + `"],"in":{"in":{"y":{"items":0},"items":[` + item + `,2]},"items":[3, ` + item + ` ,4],` +
+		`"items":[` + item + `]},"text":"a"}`
+	want := []string{"item " + item, "item 3", "item " + item, "text a"}
+	if got, err := read(text); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d of %d, %v", len(got), len(want), err)
+	}
+	j := api.NewJSON(strings.NewReader("[" + item + ` , "b",` + item + "]"))
+	if found, err := j.EnterList(); err != nil || !found {
+		t.Fatal(found, err)
+	}
+	for _, want := range []string{item, `"b"`, item} {
+		if got, err := j.Item(); err != nil || string(got) != want {
+			t.Errorf("an item of %d bytes, %v, want %d", len(got), err, len(want))
 		}
 	}
 	if _, err := j.Item(); !errors.Is(err, io.EOF) {

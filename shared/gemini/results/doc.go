@@ -1,6 +1,7 @@
 // Package results streams the results of a batch, item by item. Gemini keeps them in a result file,
 // or in the batch itself where its input was inline; [Client.Open] finds out which. A [Reader]
-// holds one item at a time, because the whole can have more than a gigabyte.
+// holds one item at a time, because the whole can have more than a gigabyte. Of a file or inline, an
+// item over [LargeItemBytes] takes room of the [Client], and its memory is given back with it.
 //
 // Reading the same result twice gives the same items with the same keys. It does not give them in the
 // same order: Gemini keeps none in inline results. So what was done is recognised by its key, and

@@ -15,8 +15,8 @@ const LargeItemBytes = 1 << 20
 
 // A room bounds the large items that all readers of a client hold at a time. An item takes what the
 // largest may need as soon as more than LargeItemBytes of it were read, gives back what it did not
-// need when it was read, and the rest when its Reader goes on. No reader waits while it holds room,
-// so none waits for ever.
+// need when it was read, and the rest when its Reader goes on. Beside the item a Reader keeps less than
+// LargeItemBytes of what it has read. No reader waits while it holds room, so none waits for ever.
 type room struct{ free *semaphore.Weighted }
 
 // defaultLimit is the memory of a function with 512 MiB, as it is deployed.

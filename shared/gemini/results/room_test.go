@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,4 +79,51 @@ func TestRoomOfTheLimit(t *testing.T) {
 			t.Errorf("of %d bytes there is not room for %d", limit, want)
 		}
 	}
+}
+
+// TestRoomInline: what a large item took is given back with its room, also where it was inline: beside
+// the item that is held the reader keeps little, and nothing of it when the next was read.
+func TestRoomInline(t *testing.T) {
+	const size, little = 30 << 20, 4 << 20
+	began := live()
+	large := io.LimitReader(repeat('y'), size)
+	body := io.MultiReader(strings.NewReader(`{"metadata":{"x":"`), io.LimitReader(repeat('x'), size),
+		strings.NewReader(`","output":{"inlinedResponses":{"inlinedResponses":[{"metadata":{"key":"a"},"response":"`), large,
+		strings.NewReader(`"},{"metadata":{"key":"b"},"response":2}]}}}}`))
+	g := &guest{body: io.NopCloser(body), ctx: t.Context(), room: newRoom(math.MaxInt64)}
+	items := newInline(g)
+	g.source = items
+	if _, found, err := items.find(); !found || err != nil {
+		t.Fatal(found, err)
+	}
+	if kept := live() - began; kept > little {
+		t.Errorf("a large value before the items is kept: %d bytes", kept)
+	}
+	text, err := g.next()
+	if kept := live() - began - int64(cap(text)); err != nil || len(text) < size || kept > little {
+		t.Errorf("beside an item of %d bytes %d are kept, %v", len(text), kept, err)
+	}
+	text, err = g.next()
+	if kept := live() - began; err != nil || !strings.Contains(string(text), `"b"`) || kept > little {
+		t.Errorf("%.100q: of a large item %d bytes are kept, %v", text, kept, err)
+	}
+	runtime.KeepAlive(g)
+}
+
+// repeat is an endless text of one byte.
+type repeat byte
+
+func (r repeat) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(r)
+	}
+	return len(p), nil
+}
+
+// live returns how many bytes of the heap are in use.
+func live() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
