@@ -75,7 +75,7 @@ func (c *checker) commit(s *store, by *actor, writes []ledger.Write) {
 			}
 		case ledger.Effect:
 			was, _ := dataOf[ledger.Effect](before)
-			c.effect(w.Path, was, after)
+			c.effect(by, w.Path, was, after)
 			c.holder(w.Path, by.name, was, after)
 		case ledger.Intent:
 			if was, _ := dataOf[ledger.Intent](before); was.State == ledger.IntentOpen && after.State == ledger.IntentAbandoned {
@@ -141,7 +141,7 @@ func (c *checker) record(by *actor, was, is operation.Record, known bool) {
 }
 
 // effect checks what a commit makes of an effect.
-func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
+func (c *checker) effect(by *actor, path ledger.Path, was, is ledger.Effect) {
 	known, claimed := was.State != "", is.State == ledger.EffectClaimed
 	c.must(is.Fence >= max(was.Fence, c.fences[path]),
 		"%s: fence %d follows %d [S6]", path, is.Fence, max(was.Fence, c.fences[path]))
@@ -149,7 +149,8 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 		"%s is claimed, and its fence does not rise [S6]", path)
 	c.must(was.State != ledger.EffectDone, "%s was DONE and is written again [S2]", path)
 	c.must(was.State != ledger.EffectClaimed || !claimed || is.Fence == was.Fence ||
-		!c.w.store.now().Before(was.ClaimableAt), "%s is seized before its lease is over [S2]", path)
+		!c.w.store.now().Before(was.ClaimableAt) || c.w.store.clock.setSince(by.began),
+		"%s is seized before its lease is over [S2]", path)
 	c.must(is.State != ledger.EffectDone || was.State == ledger.EffectClaimed,
 		"%s is DONE, and no worker held it [S2]", path)
 	c.must(!known || is.Version == was.Version+1, "%s: version %d follows %d [M6]", path, is.Version, was.Version)

@@ -60,7 +60,8 @@ func (c *clock) ranEvenly(at time.Time) time.Duration {
 	return at.Sub(time.Time{})
 }
 
-// setSince reports whether the clock was set after a time.
+// setSince reports whether the clock was set after a time. What a request does that began before is
+// decided by what the clock showed as it read, which the check of a commit does not know.
 func (c *clock) setSince(at time.Time) bool {
 	return len(c.sets) > 0 && c.sets[len(c.sets)-1].After(at)
 }
