@@ -217,17 +217,3 @@ func openCanary(ctx context.Context, settings canarySettings, place canary.Place
 	}
 	return options, closeAll, nil
 }
-
-// newestSecret returns what reads the newest signing secret: the last one that was added.
-func newestSecret(secrets *secret.Client, from config.Secrets) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
-		if len(from.Names) == 0 {
-			return from.Values[0], nil
-		}
-		enabled, err := secrets.Enabled(ctx, from.Names[0])
-		if err != nil {
-			return "", err
-		}
-		return string(enabled[0].Data), nil
-	}
-}

@@ -65,14 +65,14 @@ type proposal func(cmd *cobra.Command) []string
 // complete makes every command below cmd complete its flags and arguments.
 func complete(cmd *cobra.Command, outside environment) {
 	outside.err = io.Discard // a note would stand in the middle of the command line
-	newest := func(cmd *cobra.Command) []operation.Record { return outside.newest(cmd) }
+	from := proposer{outside}
 	flags := map[string]proposal{
 		"state":      func(*cobra.Command) []string { return texts(operation.States()) },
 		"collection": func(*cobra.Command) []string { return texts(operation.Collections()) },
 		"faults":     func(*cobra.Command) []string { return []string{"none", "normal", "harsh"} },
-		"effect":     func(*cobra.Command) []string { return outside.effectNames() },
+		"effect":     func(*cobra.Command) []string { return from.effects() },
 		"job-kind": func(cmd *cobra.Command) (kinds []string) {
-			for _, rec := range newest(cmd) {
+			for _, rec := range from.operations(cmd) {
 				kinds = append(kinds, rec.JobKind)
 			}
 			return kinds
@@ -87,12 +87,12 @@ func complete(cmd *cobra.Command, outside environment) {
 	switch {
 	case cmd.ValidArgs != nil || strings.Contains(arguments, " FILE"):
 	case strings.Contains(arguments, " CORRELATION-ID"):
-		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) []string { return outside.intents(cmd) }).ofArgument
+		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) []string { return from.intents(cmd) }).ofArgument
 	case strings.HasSuffix(arguments, " EVENT NAME"):
 		cmd.ValidArgsFunction = proposal(func(*cobra.Command) []string { return webhooks.Events() }).ofArgument
 	case strings.Contains(arguments, " NAME") && cmd.Name() != "register":
 		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) (names []string) {
-			for _, rec := range newest(cmd) {
+			for _, rec := range from.operations(cmd) {
 				names = append(names, string(rec.Key))
 			}
 			return names
@@ -126,12 +126,13 @@ func (values proposal) ofArgument(cmd *cobra.Command, args []string, _ string) (
 
 // distinctWith returns each value that is not empty once, behind what was typed before.
 func distinctWith(before string, values []string) []string {
-	values = distinct(values, func(v string) string { return v })
-	values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
-	for i := range values {
-		values[i] = before + values[i]
+	var distinct []string
+	for _, v := range values {
+		if v != "" && !slices.Contains(distinct, before+v) {
+			distinct = append(distinct, before+v)
+		}
 	}
-	return values
+	return distinct
 }
 
 func texts[Word ~string](words []Word) []string {
@@ -142,18 +143,21 @@ func texts[Word ~string](words []Word) []string {
 	return all
 }
 
-// newest returns the newest operations of a ledger that is a file.
-func (e environment) newest(cmd *cobra.Command) (operations []operation.Record) {
-	e.proposing(cmd, func(ctx context.Context, l *ledger.Ledger) {
+// A proposer finds what can be proposed.
+type proposer struct{ outside environment }
+
+// operations returns the newest operations of a ledger that is a file.
+func (p proposer) operations(cmd *cobra.Command) (newest []operation.Record) {
+	p.read(cmd, func(ctx context.Context, l *ledger.Ledger) {
 		page, _ := l.List(ctx, ledger.Filter{Limit: completed}) // without an answer nothing is proposed
-		operations = page.Items
+		newest = page.Items
 	})
-	return operations
+	return newest
 }
 
 // intents returns the correlation ids that wait for their operation in a ledger that is a file.
-func (e environment) intents(cmd *cobra.Command) (ids []string) {
-	e.proposing(cmd, func(ctx context.Context, l *ledger.Ledger) {
+func (p proposer) intents(cmd *cobra.Command) (ids []string) {
+	p.read(cmd, func(ctx context.Context, l *ledger.Ledger) {
 		page, _ := l.WaitingIntents(ctx, ledger.Cursor{}, completed)
 		for _, item := range page.Items {
 			ids = append(ids, item.Intent.CorrelationID)
@@ -162,29 +166,29 @@ func (e environment) intents(cmd *cobra.Command) (ids []string) {
 	return ids
 }
 
-// proposing opens a ledger that is a file for read. Another one is not read: each document costs,
-// and each answer takes time.
-func (e environment) proposing(cmd *cobra.Command, read func(context.Context, *ledger.Ledger)) {
+// read opens a ledger that is a file for do. Another one is not read: each document costs, and each
+// answer takes time.
+func (p proposer) read(cmd *cobra.Command, do func(context.Context, *ledger.Ledger)) {
 	flag := ""
 	if store := cmd.Flags().Lookup("store"); store != nil {
 		flag = store.Value.String()
 	}
-	if where, err := findStore(e, flag); err != nil || where.SQLite == "" {
+	if where, err := findStore(p.outside, flag); err != nil || where.SQLite == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 	defer cancel()
-	l, closeStore, err := openReader(ctx, e, flag)
+	l, closeStore, err := openReader(ctx, p.outside, flag)
 	if err != nil {
 		return
 	}
-	read(ctx, l)
+	do(ctx, l)
 	_ = closeStore()
 }
 
-// effectNames are the effects of the settings.
-func (e environment) effectNames() []string {
-	settings, _ := config.Parse[handlerSettings](e.variables) // with an error there are none
+// effects returns the names of those in the settings.
+func (p proposer) effects() []string {
+	settings, _ := config.Parse[struct{ Ledger config.Ledger }](p.outside.variables) // with an error there are none
 	var names []string
 	for _, effect := range settings.Ledger.Effects {
 		names = append(names, effect.Name)

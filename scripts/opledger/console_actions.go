@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/server"
-	"github.com/opledger/opledger/shared/config"
 )
 
 // actionsFlag adds --allow-actions to a command that serves the console.
@@ -51,17 +50,11 @@ func parseActing(outside environment, store string) (settings server.Settings, w
 	if slices.ContainsFunc(outside.variables, namesGeminiKey) {
 		var with reconcileSettings
 		with, where, err = parse[reconcileSettings](outside, store)
-		settings = server.Settings{
-			Project: with.Project, Ledger: with.Ledger, Gemini: with.Gemini, Discovery: with.Discovery,
-			Endpoint: with.Endpoint, Handlers: with.Handlers, Results: with.Results,
-			Webhook: config.Webhook{SigningSecrets: with.Signing},
-		}
+		settings = with.server()
 	} else {
 		var with writerSettings
 		with, where, err = parse[writerSettings](outside, store)
-		settings = server.Settings{
-			Project: with.Project, Ledger: with.Ledger, Handlers: with.Handlers, Results: with.Results,
-		}
+		settings = with.server()
 	}
 	if err == nil && where.SQLite == "" && where.topic == "" {
 		err = usageError{errNoTopic}

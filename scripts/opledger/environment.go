@@ -94,7 +94,7 @@ func assigned(name, value string) string {
 
 // describe returns the variables of the deployed function Reconcile. The error has what gcloud said.
 func (d deployed) describe(ctx context.Context, outside environment) (map[string]string, error) {
-	gcloud, err := outside.program("gcloud")
+	gcloud, err := findProgram(outside.variables, "gcloud")
 	if err != nil {
 		return nil, fmt.Errorf("reading the deployment: %w; install it: https://cloud.google.com/sdk/docs/install", err)
 	}
@@ -122,9 +122,9 @@ func (d deployed) describe(ctx context.Context, outside environment) (map[string
 	return variables, nil
 }
 
-// program returns where the environment's PATH has a program.
-func (e environment) program(name string) (string, error) {
-	for _, variable := range e.variables {
+// findProgram returns where the environment's PATH has a program.
+func findProgram(variables []string, name string) (string, error) {
+	for _, variable := range variables {
 		folders, ok := strings.CutPrefix(variable, "PATH=")
 		for _, folder := range filepath.SplitList(folders) {
 			if found, err := exec.LookPath(filepath.Join(folder, name)); ok && err == nil {

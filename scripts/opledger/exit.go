@@ -54,3 +54,9 @@ func exitCode(err error) int {
 
 // answered are the reasons of a look-up that say something of the operation's name.
 var answered = []string{lookup.NotFound, lookup.Unsupported, lookup.InvalidName}
+
+// errInterrupted says what ended a command, where its context would say "context canceled".
+var errInterrupted = errors.New("it was interrupted")
+
+// errLogged is wrapped by a failure that the command has reported in a line of its own.
+var errLogged = errors.New("logged")

@@ -95,3 +95,6 @@ func encodeJSON(v any, indent string) (string, error) {
 	}
 	return escaped.String(), nil
 }
+
+// program is the name that every line of an error begins with.
+const program = "opledger"

@@ -122,3 +122,7 @@ func (l location) exists() error {
 	}
 	return nil
 }
+
+// errNoTopic: a deployed ledger's effects are run by the effects function alone.
+var errNoTopic = errors.New(
+	"OPLEDGER_TOPIC: it is not set; the effects function receives messages from that Pub/Sub topic")

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
-	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -88,11 +85,6 @@ func newList(outside environment) *cobra.Command {
 	return cmd
 }
 
-// wideFlag adds --wide to a command that prints a table.
-func wideFlag(cmd *cobra.Command, wide *bool) {
-	cmd.Flags().BoolVar(wide, "wide", false, "cut nothing to the terminal's width, and print absolute times")
-}
-
 // print prints one page of the list.
 func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error {
 	s := screen{width: q.width}
@@ -154,40 +146,6 @@ func (q listing) printMore(
 	return printMore(w, len(page.Items)+len(page.Broken), total, page.Next)
 }
 
-// filterFlags adds the flags that choose operations.
-func filterFlags(cmd *cobra.Command, filter *ledger.Filter, states *[]string, collection *string) {
-	flags := cmd.Flags()
-	flags.StringSliceVar(states, "state", nil, "only operations in this state, such as RUNNING; several: FAILED,EXPIRED")
-	flags.StringVar(collection, "collection", "", "only operations of this collection, such as batches")
-	flags.StringVar(&filter.JobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
-}
-
-// parseFilter adds to a filter what was typed.
-func parseFilter(f ledger.Filter, states []string, collection string) (ledger.Filter, error) {
-	for _, text := range states {
-		state, all := operation.State(strings.ToUpper(text)), operation.States()
-		if !state.Known() {
-			return f, fmt.Errorf("--state: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(text),
-				diag.DidYouMean(text, all))
-		}
-		if !slices.Contains(f.States, state) {
-			f.States = append(f.States, state)
-		}
-	}
-	if _, err := path.Match(f.JobKind, ""); err != nil {
-		return f, fmt.Errorf("--job-kind: %w", err)
-	}
-	if collection != "" {
-		var ok bool
-		if f.Collection, ok = operation.ParseCollection(collection); !ok {
-			all := operation.Collections()
-			return f, fmt.Errorf("--collection: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(collection),
-				diag.DidYouMean(collection, all))
-		}
-	}
-	return f, nil
-}
-
 func printOperations(w io.Writer, s screen, page ledger.Page[operation.Record]) error {
 	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no operations")
@@ -207,4 +165,13 @@ func printOperations(w io.Writer, s screen, page ledger.Page[operation.Record]) 
 		}
 	}
 	return printPage(w, s, headings, rows, page.Broken)
+}
+
+// operationsJSON is a page of operations as JSON.
+func operationsJSON(page ledger.Page[operation.Record], broken []ledger.Broken) map[string]any {
+	reports := make([]operation.Report, len(page.Items))
+	for i, rec := range page.Items {
+		reports[i] = rec.Report()
+	}
+	return pageJSON("operations", reports, broken, page.Next)
 }

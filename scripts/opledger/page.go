@@ -9,7 +9,6 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 // pageJSON is a page of a list as JSON. An empty page has an empty list, not null.
@@ -19,15 +18,6 @@ func pageJSON[T any](what string, items []T, broken []ledger.Broken, next ledger
 		fields["broken"] = broken
 	}
 	return fields
-}
-
-// operationsJSON is a page of operations as JSON.
-func operationsJSON(page ledger.Page[operation.Record], broken []ledger.Broken) map[string]any {
-	reports := make([]operation.Report, len(page.Items))
-	for i, rec := range page.Items {
-		reports[i] = rec.Report()
-	}
-	return pageJSON("operations", reports, broken, page.Next)
 }
 
 // printPage prints the rows of a page below its headings, and a row for each document that cannot be

@@ -10,21 +10,8 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
-	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/reconcile"
 )
-
-// reconcileSettings are those of a pass: all but the webhook function's.
-type reconcileSettings struct {
-	Project   config.Project
-	Ledger    config.Ledger
-	Gemini    config.Gemini
-	Discovery config.Discovery
-	Endpoint  config.Endpoint
-	Signing   config.SigningSecrets
-	Handlers  config.Handlers
-	Results   config.Results
-}
 
 func newReconcile(outside environment) *cobra.Command {
 	var store string
@@ -57,11 +44,7 @@ func newReconcile(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := openWriter(ctx, outside, server.Settings{
-				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
-				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
-				Results: settings.Results, Webhook: config.Webhook{SigningSecrets: settings.Signing},
-			}, where, server.Options{})
+			s, err := openWriter(ctx, outside, settings.server(), where, server.Options{})
 			if err != nil {
 				return err
 			}

@@ -13,10 +13,6 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// errNoTopic: a deployed ledger's effects are run by the effects function alone.
-var errNoTopic = errors.New(
-	"OPLEDGER_TOPIC: it is not set; the effects function receives messages from that Pub/Sub topic")
-
 func newReplay(outside environment) *cobra.Command {
 	var store string
 	var rerun nonceFlag

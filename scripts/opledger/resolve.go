@@ -128,18 +128,3 @@ func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found 
 	})
 	return found, err
 }
-
-// eachPage calls do with each page of the operations that a filter finds.
-func eachPage(
-	ctx context.Context, l *ledger.Ledger, filter ledger.Filter, do func(ledger.Page[operation.Record]) error,
-) error {
-	for {
-		page, err := l.List(ctx, filter)
-		if err == nil {
-			err = do(page)
-		}
-		if filter.After = page.Next; err != nil || page.Next.Path == "" {
-			return err
-		}
-	}
-}

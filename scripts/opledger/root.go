@@ -11,9 +11,6 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
-// program is the name that every line of an error begins with.
-const program = "opledger"
-
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, outside environment) int {
 	root := newRoot(outside)
@@ -46,12 +43,6 @@ func run(ctx context.Context, args []string, outside environment) int {
 	outside.printError(exitUsage, err)
 	return exitUsage
 }
-
-// errInterrupted says what ended a command, where its context would say "context canceled".
-var errInterrupted = errors.New("it was interrupted")
-
-// errLogged is wrapped by a failure that the command has reported in a line of its own.
-var errLogged = errors.New("logged")
 
 // onOneLine hides joined errors from diag.Lines: a failure is one event, with what followed from
 // it.

@@ -162,3 +162,8 @@ func repeated(ctx context.Context, outside environment, on bool, print func(io.W
 		}
 	}
 }
+
+// wideFlag adds --wide to a command that prints a table.
+func wideFlag(cmd *cobra.Command, wide *bool) {
+	cmd.Flags().BoolVar(wide, "wide", false, "cut nothing to the terminal's width, and print absolute times")
+}

@@ -174,3 +174,17 @@ type delivery struct {
 	header map[string][]string
 	event  operation.Event // as the receiver reads it
 }
+
+// newestSecret returns what reads the newest signing secret: the last one that was added.
+func newestSecret(secrets *secret.Client, from config.Secrets) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if len(from.Names) == 0 {
+			return from.Values[0], nil
+		}
+		enabled, err := secrets.Enabled(ctx, from.Names[0])
+		if err != nil {
+			return "", err
+		}
+		return string(enabled[0].Data), nil
+	}
+}
