@@ -191,6 +191,7 @@ func TestFollowsPause(t *testing.T) {
 	if e := f.effects("batches/a")["log"]; e.State != ledger.EffectPending || e.Fence != 1 || len(e.Replays) != 1 {
 		t.Errorf("%+v", e)
 	}
+	cli(t, []string{store}, "show", "batches/a").want(t, exitDone).says(t, "log waits for the pause to end")
 	s := cli(t, []string{store, "OPLEDGER_EFFECTS_PAUSED=false"}, "replay", "batches/a").want(t, exitDone)
 	if e := f.effects("batches/a")["log"]; e.State != ledger.EffectDone || strings.Contains(s.err, "paused") {
 		t.Errorf("%+v: %s", e, s.err)

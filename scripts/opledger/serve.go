@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -89,6 +90,7 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	settings.Endpoint.URL = cmp.Or(simulation.webhook, settings.Endpoint.URL) // as a setting it must be https
 	if f.simulate.on && len(only(theirs, "OPLEDGER_EFFECTS")) > 0 {
 		printRealEffects(outside, settings.Ledger)
 	}

@@ -237,3 +237,14 @@ func TestSimulateItems(t *testing.T) {
 		t.Error(shown.out)
 	}
 }
+
+// TestSimulateStatus: a pass sees the webhook of the simulated Gemini, and status says that it is enabled.
+func TestSimulateStatus(t *testing.T) {
+	t.Parallel()
+	s := simulate(t, nil)
+	s.wantStatus(http.StatusOK, http.MethodPost, s.variable("OPLEDGER_URL")+"/reconcile")
+	got := cli(t, s.environ(), "status").want(t, exitDone)
+	if !regexp.MustCompile(`\nwebhook +enabled\n`).MatchString(got.out) {
+		t.Error(got.out)
+	}
+}

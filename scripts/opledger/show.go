@@ -32,7 +32,7 @@ func newShow(outside environment) *cobra.Command {
 			"every delivery with its decision, and every effect: its attempts, how long it has been failing, when\n" +
 			"the next attempt is and when it is given up: by the settings that the ledger has stored, unless\n" +
 			"$OPLEDGER_MAX_ATTEMPTS and $OPLEDGER_RETRY_FOR are set. For a dead effect it says why, and what to do.\n" +
-			"Set $OPLEDGER_EFFECTS_PAUSED to the value of the functions.",
+			"Effects count as paused where the last pass saw a pause, and where $OPLEDGER_EFFECTS_PAUSED is true.",
 		Example: "  opledger show batches/abc123\n" +
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -77,9 +77,11 @@ func show(
 	if asJSON {
 		return printJSON(w, newStoryJSON(story, v))
 	}
-	if v.Now, err = l.Now(ctx); err != nil {
+	last, now, err := l.LastPass(ctx)
+	if err != nil && !errors.As(err, new(ledger.Broken)) { // status says that it is unreadable
 		return err
 	}
+	v.Now, v.Paused = now, v.Paused || last.Effects == ledger.EffectsPaused
 	intent, err := l.IntentOf(ctx, story.Record)
 	if err != nil {
 		return err
