@@ -22,7 +22,7 @@ func newBackup(outside environment) *cobra.Command {
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			where, err := findStore(outside, store)
-			if err == nil && where.SQLite == "" {
+			if err == nil && !where.IsFile() {
 				err = errors.New("--store: the ledger is in Firestore, which has its own backups: " +
 					"gcloud firestore backups schedules create")
 			}

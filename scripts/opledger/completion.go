@@ -173,7 +173,7 @@ func (p proposer) read(cmd *cobra.Command, do func(context.Context, *ledger.Ledg
 	if store := cmd.Flags().Lookup("store"); store != nil {
 		flag = store.Value.String()
 	}
-	if where, err := findStore(p.outside, flag); err != nil || where.SQLite == "" {
+	if where, err := findStore(p.outside, flag); err != nil || !where.IsFile() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)

@@ -97,7 +97,7 @@ func openConsole(ctx context.Context, outside environment, store string, act boo
 func (o openedConsole) serve(ctx context.Context, outside environment, port int) error {
 	settings := o.settings
 	options := console.Options{
-		Ledger: o.ledger, Where: o.where.String(), Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
+		Ledger: o.ledger, Location: o.where.Store, Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
 		Effects: phrase.EffectView{
 			Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
 			Store: o.where.String(),

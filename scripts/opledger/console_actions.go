@@ -56,7 +56,7 @@ func parseActing(outside environment, store string) (settings server.Settings, w
 		with, where, err = parse[writerSettings](outside, store)
 		settings = with.server()
 	}
-	if err == nil && where.SQLite == "" && where.topic == "" {
+	if err == nil && !where.IsFile() && where.topic == "" {
 		err = usageError{errNoTopic}
 	}
 	return settings, where, err

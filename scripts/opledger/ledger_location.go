@@ -113,7 +113,7 @@ func checkHandlers(outside environment, command any) error {
 
 // exists returns an error if the ledger is a file that is missing.
 func (l location) exists() error {
-	if l.SQLite == "" {
+	if !l.IsFile() {
 		return nil
 	}
 	if _, err := os.Stat(l.SQLite); errors.Is(err, os.ErrNotExist) {

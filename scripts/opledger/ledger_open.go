@@ -22,7 +22,7 @@ func openStore(
 ) (store ledger.Store, err error) {
 	defer func() { err = unread(err) }()
 	outside.note("the ledger is in %s", where)
-	if where.SQLite == "" {
+	if !where.IsFile() {
 		return firestore.Open(ctx, where.project, where.Database)
 	}
 	if mustExist {

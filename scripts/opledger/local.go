@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -124,8 +123,7 @@ func (f localFlags) run(ctx context.Context, outside environment, options local.
 
 func checkLocal(o local.Options, store string) error {
 	var problems []error
-	file, isFile := strings.CutPrefix(store, "sqlite:")
-	if store != "" && store != "firestore" && (!isFile || file == "") {
+	if store != "" && store != "firestore" && !config.NamesFile(store) {
 		problems = append(problems,
 			fmt.Errorf("--store: it must be sqlite:PATH, or firestore for the emulators, not %q", store))
 	}
@@ -190,7 +188,7 @@ func (f localFlags) runLocal(
 		log = logging.New(outside.err, "")
 	}
 	o.Make = functionsOn(listener, server.Options{
-		Store: opened.store, Publisher: opened.publisher, Where: opened.where, StoreFlag: opened.flag,
+		Store: opened.store, Publisher: opened.publisher, Location: opened.where, StoreFlag: opened.flag,
 		Operator: f.operator, Log: log,
 	})
 	if stay != nil {

@@ -8,15 +8,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
 // A localStore is where a run keeps its ledger.
 type localStore struct {
-	access    string // how to inspect it while it exists
-	where     string // its name on the console's pages
-	flag      string // the --store that opens it; empty: no command can
+	access    string       // how to inspect it while it exists
+	where     config.Store // its name on the console's pages
+	flag      string       // the --store that opens it; empty: no command can
 	store     ledger.Store
 	publisher ledger.Publisher // nil: effects are run inside the process
 	close     func() error
@@ -34,8 +35,7 @@ func openLocalStore(ctx context.Context, outside environment, functions, flag st
 			return localStore{}, err
 		}
 		return localStore{
-			access: "the ledger in the Firestore emulator", where: "the Firestore emulator", store: e.store, publisher: e.topic,
-			close: e.close,
+			access: "the ledger in the Firestore emulator", store: e.store, publisher: e.topic, close: e.close,
 		}, nil
 	default:
 		return openNamedStore(ctx, outside, flag)
@@ -48,13 +48,13 @@ func openTemporaryStore(ctx context.Context) (localStore, error) {
 	if err != nil {
 		return localStore{}, fmt.Errorf("making a folder for the ledger: %w", err)
 	}
-	path := filepath.Join(dir, "ledger.db")
-	store, err := sqlite.Open(ctx, path, time.Now)
+	where := config.Store{SQLite: filepath.Join(dir, "ledger.db")}
+	store, err := sqlite.Open(ctx, where.SQLite, time.Now)
 	if err != nil {
 		return localStore{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return localStore{
-		access: listCommand(path), where: "a temporary file, sqlite:" + path, flag: "sqlite:" + path, store: store,
+		access: listCommand(where), where: where, flag: where.String(), store: store,
 		close: func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) },
 	}, nil
 }
@@ -69,8 +69,10 @@ func openNamedStore(ctx context.Context, outside environment, flag string) (loca
 	if err != nil {
 		return localStore{}, err
 	}
-	return localStore{access: listCommand(where.SQLite), where: where.String(), flag: where.String(), store: store,
+	return localStore{access: listCommand(where.Store), where: where.Store, flag: where.String(), store: store,
 		close: store.Close}, nil
 }
 
-func listCommand(path string) string { return "the ledger for opledger list --store sqlite:" + path }
+func listCommand(where config.Store) string {
+	return "the ledger for opledger list --store " + where.String()
+}

@@ -44,7 +44,7 @@ func newReplay(outside environment) *cobra.Command {
 			selection.rerun = cmd.Flags().Changed("rerun")
 			nonce, nonceErr := chooseNonce(selection.rerun, rerun)
 			settings, where, err := parse[writerSettings](outside, store)
-			if where.SQLite == "" && where.topic == "" && err == nil {
+			if !where.IsFile() && where.topic == "" && err == nil {
 				err = errNoTopic
 			}
 			if r.timeout < 0 {

@@ -134,7 +134,7 @@ func (f *serveFlags) options(
 	options := server.Options{
 		Log: logging.New(outside.err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
-		Console: true, Where: where.String(), StoreFlag: where.String(), Operator: operator,
+		Console: true, Location: where.Store, StoreFlag: where.String(), Operator: operator,
 		Key: rand.Text(),
 	}
 	if !f.schedule {

@@ -30,7 +30,7 @@ type serveAddress struct {
 // announce writes the address of a serve that begins, in a file of its own: several may share a ledger.
 // The returned function removes it. What a serve that was killed has left is removed, too.
 func (l location) announce(ctx context.Context, address serveAddress) (withdraw func(), err error) {
-	if l.SQLite == "" {
+	if !l.IsFile() {
 		return func() {}, nil
 	}
 	client := newServeClient()
@@ -56,7 +56,7 @@ func (l location) addressPrefix() string { return filepath.Base(l.SQLite) + ".se
 // addressFiles returns the files with addresses, that of the serve which began last first: its settings
 // count [L7].
 func (l location) addressFiles() []string {
-	if l.SQLite == "" {
+	if !l.IsFile() {
 		return nil
 	}
 	entries, _ := os.ReadDir(filepath.Dir(l.SQLite)) // a folder that cannot be read names no serve

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/local"
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
@@ -56,7 +57,7 @@ func (f *simulateFlags) check(cmd *cobra.Command, store string) error {
 	if !f.on {
 		return errors.Join(problems...)
 	}
-	if file, isFile := strings.CutPrefix(store, "sqlite:"); store != "" && (!isFile || file == "") {
+	if store != "" && !config.NamesFile(store) {
 		problems = append(problems, fmt.Errorf("--store: with --simulate it must be sqlite:PATH, not %q: "+
 			"simulated operations do not belong in another ledger", store))
 	}
@@ -115,7 +116,7 @@ func (f *simulateFlags) start(ctx context.Context, address, webhook, store strin
 		return simulated{}, fmt.Errorf("preparing the simulation: %w", err)
 	}
 	if store == "" {
-		s.store = "sqlite:" + filepath.Join(s.folder, "ledger.db")
+		s.store = config.Store{SQLite: filepath.Join(s.folder, "ledger.db")}.String()
 	}
 	return s, nil
 }

@@ -16,7 +16,7 @@ import (
 // tokenFile returns where serve keeps the token that it makes: beside a ledger that is a file, and
 // for any other in the working directory, where the ledger is by default.
 func tokenFile(where location) (string, error) {
-	if where.SQLite == "" {
+	if !where.IsFile() {
 		return filepath.Abs("opledger.token")
 	}
 	return filepath.Abs(where.SQLite + ".token")

@@ -53,7 +53,7 @@ func newStatus(outside environment) *cobra.Command {
 			options := overview.Options{
 				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Effects.Paused,
 			}
-			if l.where.SQLite != "" {
+			if l.where.IsFile() {
 				options.Most = 100
 			}
 			s := screen{width: outside.width(false)}

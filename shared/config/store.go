@@ -27,6 +27,15 @@ type Store struct {
 // a store nor a project is set.
 const DefaultSQLite = "opledger.db"
 
+// IsFile reports whether the ledger is an SQLite file. Else it is in Firestore.
+func (s Store) IsFile() bool { return s.SQLite != "" }
+
+// NamesFile reports whether a text that UnmarshalText reads names an SQLite file.
+func NamesFile(text string) bool {
+	var s Store
+	return s.UnmarshalText([]byte(text)) == nil && s.IsFile()
+}
+
 // UnmarshalText reads "firestore", "firestore:DATABASE" or "sqlite:PATH".
 func (s *Store) UnmarshalText(text []byte) error {
 	kind, rest, _ := strings.Cut(string(text), ":")
@@ -44,7 +53,7 @@ func (s *Store) UnmarshalText(text []byte) error {
 // String returns the store in the form that UnmarshalText reads.
 func (s Store) String() string {
 	switch {
-	case s.SQLite != "":
+	case s.IsFile():
 		return "sqlite:" + s.SQLite
 	case s.Database != "":
 		return "firestore:" + s.Database
@@ -57,9 +66,9 @@ func (s Store) String() string {
 // and DefaultSQLite where there is none. Firestore without a project is an error.
 func (s Store) In(project Project) (Store, error) {
 	switch {
-	case !s.set && project.ID == "":
+	case s == Store{} && project.ID == "":
 		return Store{SQLite: DefaultSQLite, set: true}, nil
-	case s.SQLite == "" && project.ID == "":
+	case !s.IsFile() && project.ID == "":
 		return Store{}, errors.New("firestore needs GOOGLE_CLOUD_PROJECT to be set")
 	default:
 		s.set = true
@@ -86,7 +95,7 @@ func (f *Firestore) validate() []error {
 		problems = append(problems,
 			errors.New("GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore"))
 	}
-	if f.Store.SQLite != "" {
+	if f.Store.IsFile() {
 		problems = append(problems, errors.New("OPLEDGER_STORE: a deployed function keeps its ledger in Firestore: "+
 			"it must be firestore or firestore:DATABASE"))
 	}

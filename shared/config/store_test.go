@@ -48,6 +48,19 @@ func TestStore(t *testing.T) {
 		if err != nil || store.String() != c.want || store.SQLite != c.sqlite || store.Database != c.database {
 			t.Errorf("%q with project %q: %+v %v, want %s", c.text, c.project, store, err, c.want)
 		}
+		if file := c.sqlite != ""; store.IsFile() != file || config.NamesFile(c.text) != (file && c.text != "") {
+			t.Errorf("%q with project %q is a file: %v, and names one: %v", c.text, c.project, store.IsFile(),
+				config.NamesFile(c.text))
+		}
+	}
+}
+
+// TestStoreInIsKept: a store that code made, and not a text, is no zero Store: its file is kept.
+func TestStoreInIsKept(t *testing.T) {
+	t.Parallel()
+	made := config.Store{SQLite: "made.db"}
+	if got, err := made.In(config.Project{}); err != nil || got.SQLite != "made.db" {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

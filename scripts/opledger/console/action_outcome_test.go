@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -145,7 +146,7 @@ func TestPauseDiffers(t *testing.T) {
 	if strings.Contains(file, "terraform") {
 		t.Errorf("%s", file)
 	}
-	w.console.options.Where = "firestore:(default)"
+	w.console.options.Location = config.Store{Database: "(default)"}
 	says(t, w.get("/console/effects").Body.String(), "This ledger is in Firestore", "terraform", "opledger serve")
 }
 

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
@@ -21,8 +20,8 @@ type Options struct {
 	Actions *actions.Actions
 	// Effects holds what the words about effects depend on. Its Now is set by each page.
 	Effects phrase.EffectView
-	// Where names the ledger, such as "sqlite:demo.db".
-	Where string
+	// Location is where the ledger is, such as "sqlite:demo.db".
+	Location config.Store
 	// Settings are what this process decides by, in the order in which they are shown.
 	Settings []config.Described
 	// Interval is that between two reconcile passes: what is late follows from it.
@@ -42,11 +41,11 @@ const (
 	FirestoreEnds = 20
 )
 
-// Limited returns the options with what fits their ledger, which Where names: a page of a SQLite file
-// costs nothing.
+// Limited returns the options with the limits that fit their ledger: a page of a SQLite file costs
+// nothing.
 func (o Options) Limited() Options {
 	o.Most, o.Ends, o.Every = FirestoreMost, FirestoreEnds, 30*time.Second
-	if strings.Contains(o.Where, "sqlite:") {
+	if o.Location.IsFile() {
 		o.Most, o.Ends, o.Every = 100, 50, 2*time.Second
 	}
 	return o

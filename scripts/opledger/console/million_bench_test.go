@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
@@ -39,7 +40,8 @@ func BenchmarkMillion(b *testing.B) {
 	}
 	c := New(Options{
 		Ledger: l.Reading(), Effects: phrase.EffectView{Max: 10, RetryFor: 24 * time.Hour, Store: "sqlite:demo.db"},
-		Where: "sqlite:demo.db", Interval: 5 * time.Minute, Every: time.Hour, Most: 100, Log: slog.New(slog.DiscardHandler),
+		Location: config.Store{SQLite: "demo.db"}, Interval: 5 * time.Minute,
+		Every: time.Hour, Most: 100, Log: slog.New(slog.DiscardHandler),
 	})
 	defer c.Close()
 	for _, address := range []string{

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/opledger/opledger/shared/config"
 )
 
 // A page is one row of the table of pages.
@@ -72,9 +74,9 @@ type shown struct {
 	Query   string // of the search
 	Main    main
 	// What write fills in: what the layout shows of the console itself.
-	Where string
-	Pages []page
-	Acts  bool // actions are allowed
+	Location config.Store
+	Pages    []page
+	Acts     bool // actions are allowed
 }
 
 // A main is what a page's main part is executed with.
@@ -147,7 +149,7 @@ func (p page) updates(query url.Values) bool {
 
 // write answers with a whole page.
 func (c *Console) write(w http.ResponseWriter, t *template.Template, status int, s shown) {
-	s.Where, s.Pages, s.Acts = c.options.Where, pages, c.options.Actions != nil
+	s.Location, s.Pages, s.Acts = c.options.Location, pages, c.options.Actions != nil
 	body := c.render(t, "layout.html", s)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

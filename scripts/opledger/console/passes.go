@@ -1,7 +1,6 @@
 package console
 
 import (
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
@@ -45,7 +44,7 @@ func (c *Console) unpause() []remedy {
 		Label: "End the pause of serve", Line: "OPLEDGER_EFFECTS_PAUSED=false opledger serve",
 		Explains: "This ledger is a SQLite file, which opledger serve works on. Start serve again without the pause.",
 	}
-	if strings.HasPrefix(c.options.Where, "sqlite:") {
+	if c.options.Location.IsFile() {
 		return []remedy{serve}
 	}
 	serve.Explains = "If opledger serve works on this ledger: start it again without the pause."

@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.console = New(Options{
 		Ledger: w.Ledger.Reading(), Effects: phrase.EffectView{Max: 10, RetryFor: 24 * time.Hour, Store: "sqlite:demo.db"},
-		Where: "sqlite:demo.db", Interval: 5 * time.Minute,
+		Location: config.Store{SQLite: "demo.db"}, Interval: 5 * time.Minute,
 		Settings: []config.Described{{Name: "OPLEDGER_INTERVAL", Value: "5m0s"}},
 		Every:    20 * time.Millisecond, Most: 100, Ends: 50, Log: slog.New(slog.DiscardHandler),
 	})

@@ -56,7 +56,7 @@ func (s *Server) newConsole() {
 			Store: s.options.StoreFlag, Max: s.settings.Ledger.MaxAttempts, RetryFor: s.settings.Ledger.RetryFor,
 			Paused: s.settings.Handlers.Paused,
 		},
-		Where: s.options.Where, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
+		Location: s.options.Location, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
 		Log: s.options.Log,
 	}
 	if s.options.Operator != "" {

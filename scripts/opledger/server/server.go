@@ -82,10 +82,10 @@ type Options struct {
 	LateSecret bool
 	// AllowHosts are the names besides loopback's that a request's Host may have; see CheckHost.
 	AllowHosts []string
-	// Console serves the console at / and below /console/, for callers of the guarded routes. Where
+	// Console serves the console at / and below /console/, for callers of the guarded routes. Location
 	// names the ledger there.
-	Console bool
-	Where   string
+	Console  bool
+	Location config.Store
 	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
 	StoreFlag string
 	// FollowPause keeps the pause of another process: without a Publisher, no effect is run here while

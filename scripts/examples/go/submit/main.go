@@ -112,7 +112,7 @@ func openStore(ctx context.Context, s settings) (ledger.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if place.SQLite != "" {
+	if place.IsFile() {
 		return sqlite.Open(ctx, place.SQLite, time.Now)
 	}
 	return firestore.Open(ctx, s.Project.ID, place.Database)
