@@ -2,7 +2,6 @@ package phrase
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,13 +12,10 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// gaveUp is what the ledger puts before the last error of an effect that it gave up.
-var gaveUp = regexp.MustCompile(`^(?:failed attempts: \d+ within [\w.]+; the last error: )`)
-
 // Failure is why an effect is dead, without how often it had failed before: the same words for every
 // effect that died of the same. At most 200 bytes.
 func Failure(e ledger.Effect) string {
-	return Safe(diag.Cut(gaveUp.ReplaceAllString(e.LastError, ""), 200))
+	return Safe(diag.Cut(e.Cause(), 200))
 }
 
 // A FailureGroup is the effects that died of the same.
@@ -33,7 +29,7 @@ type FailureGroup struct {
 
 // contained is the beginning of an effect's own error, up to what a command line cannot hold.
 func contained(e ledger.Effect) string {
-	text := gaveUp.ReplaceAllString(e.LastError, "")
+	text := e.Cause()
 	end := strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) })
 	if end >= 0 {
 		text = text[:end]

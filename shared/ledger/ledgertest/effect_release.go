@@ -77,6 +77,7 @@ func (w *world) gaveUp(failure ledger.Failure, times int) {
 		w.Errorf("it died of %q", said)
 	}
 	effect := w.effect(publish)
+	equal(w, "the cause", effect.Cause(), errFailed.Error())
 	equal(w, "the error", failure, ledger.Failure{Since: effect.Failing.Since, Dead: true, LastError: effect.LastError})
 	w.deadForGood(said)
 }
@@ -130,6 +131,7 @@ var effectRelease = join([]ledgerTest{
 		equal(w, "dead after a day", w.unread(true), true)
 		said := w.effect(publish).LastError
 		equal(w, "it says since when", strings.HasPrefix(said, "results lost: Gemini has said so for 24h0m"), true)
+		equal(w, "the cause", strings.Contains(said, "; the last error: "+w.effect(publish).Cause()), true)
 		w.deadForGood(said)
 	}},
 	{"what says nothing of a result does not make it there again, and one that was read does [S4]", func(w *world) {
