@@ -40,8 +40,11 @@ func nightly(ctx context.Context, night time.Time) (err error) {
 	}
 
 	submitter := submit.New(submit.Options{Ledger: l, Gemini: client})
-	job := operation.Submission{CorrelationID: "reviews-" + night.Format(time.DateOnly), JobKind: "batch-review-classify"}
-	submitted, err := submitter.Batch(ctx, job, "gemini-3.5-flash", &genai.BatchJobSource{FileName: "files/reviews"}, nil)
+	submission := operation.Submission{
+		CorrelationID: "reviews-" + night.Format(time.DateOnly), JobKind: "batch-review-classify",
+	}
+	source := &genai.BatchJobSource{FileName: "files/reviews"}
+	submitted, err := submitter.Batch(ctx, submission, "gemini-3.5-flash", source, nil)
 	switch {
 	case errors.Is(err, submit.ErrUnregistered), errors.Is(err, submit.ErrUnanswered):
 		fmt.Fprintln(os.Stderr, err) // its event, or reconciliation, registers it

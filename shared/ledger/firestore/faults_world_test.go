@@ -113,7 +113,7 @@ func (w *faultWorld) documents(raw firestorepb.FirestoreClient, loose ...string)
 			continue
 		}
 		for name, value := range doc.GetFields() {
-			if slices.Contains(loose, name) || slices.Contains([]string{"writer", "owner"}, name) {
+			if slices.Contains(loose, name) || slices.Contains([]string{"writer", "owner", "incarnation"}, name) {
 				delete(doc.GetFields(), name)
 			}
 			plain(value, loose)
