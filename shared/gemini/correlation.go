@@ -28,9 +28,10 @@ const (
 // CorrelationOf searches everywhere [K6]. It starts with user_metadata (or userMetadata) of data,
 // then of the object itself. Then it takes every nested object, the shallower first, and at one
 // depth in the order of the keys. Only a text of at most 256 bytes under CorrelationKey counts.
-// CorrelationOf returns "" where there is none, where the bytes are no JSON object, and where an id
-// could be another operation's: one that is garbled, or in one of two members of one name. It reads
-// the object in place, in two passes.
+// CorrelationOf returns "" where there is none, where the bytes are no JSON object, and where the id is
+// garbled: it could be another operation's. Of two members of one name the last counts in the user
+// metadata; elsewhere an id that a later member of one name shadows is none. It reads the object in
+// place, in two passes.
 func CorrelationOf(claims json.RawMessage) string {
 	if !utf8.Valid(claims) || !json.Valid(claims) { // what is not UTF-8 could make two ids equal
 		return ""
@@ -113,7 +114,7 @@ func (s *search) value() {
 		if string(key) != CorrelationKey || s.cursor.Kind() != '"' {
 			below(step{key: slices.Clone(key)})
 		} else if id := correlationIn(s.cursor.Value()); id != "" && s.isFirst() {
-			s.id, s.found, s.depth = id, slices.Clone(s.path), len(s.path)
+			s.id, s.found, s.depth, s.shadowed = id, slices.Clone(s.path), len(s.path), false
 		}
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// TestCorrelationOfMembersOfOneName: an id in one of two members of one name finds no operation, as
-// which of the two counts would be a guess; one in the last of them may be found [K6].
+// TestCorrelationOfMembersOfOneName: of two members of one name the last counts in the user metadata.
+// Elsewhere an id that a later member shadows finds no operation, unless another comes before it [K6].
 func TestCorrelationOfMembersOfOneName(t *testing.T) {
 	t.Parallel()
 	const x, y = `{"opledger_correlation_id":"x"}`, `{"opledger_correlation_id":"y"}`
@@ -16,7 +16,7 @@ func TestCorrelationOfMembersOfOneName(t *testing.T) {
 		`{"a":` + x + `,"a":{}}`:                                              "",
 		`{"a":` + x + `,"a":7,"b":[` + y + `]}`:                               "",
 		`{"opledger_correlation_id":"x","opledger_correlation_id":7}`:         "",
-		`{"opledger_correlation_id":"x","opledger_correlation_id":"y"}`:       "",
+		`{"opledger_correlation_id":"x","opledger_correlation_id":"y"}`:       "y",
 		`{"opledger_correlation_id":"x","opledger_correlation_id":` + y + `}`: "",
 		`{"a":7,"a":` + x + `}`:                                               "x",
 	} {
