@@ -136,6 +136,9 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 			return err
 		}
 	}
+	if run.nonce != "" { // before anything is sent: a kill leaves no other word of a nonce that was made up
+		r.outside.note("these runs are @%s; if this command is cut off, continue with --rerun=%[1]s", run.nonce)
+	}
 	err = r.send(ctx, run)
 	if r.left && r.server.Wake(ctx) != nil || r.left && r.paused {
 		r.noWait = true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -252,5 +253,46 @@ func TestReplayRerun(t *testing.T) {
 	if report.Published != 1 || len(report.Effects) != 1 ||
 		f.effects("batches/a")["log@"+report.Rerun].State != ledger.EffectDone {
 		t.Errorf("%s", s.out)
+	}
+}
+
+// TestReplayRerunNonce: the nonce that --rerun makes up is on stderr before the first effect runs. A command
+// that is killed meanwhile is continued with it, and runs nothing a second time [G5, K4].
+func TestReplayRerunNonce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		flags []string
+		note  *regexp.Regexp
+	}{
+		"for an operator": {nil, regexp.MustCompile(
+			`(?m)^opledger: these runs are @(\S+); if this command is cut off, continue with --rerun=(\S+)$`)},
+		"as JSON": {[]string{"--json"}, regexp.MustCompile(
+			`(?m)^\{"note":"these runs are @(\S+); if this command is cut off, continue with --rerun=([^"]+)"\}$`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFile(t)
+			f.dead("batches/a")
+			var out, said bytes.Buffer
+			var nonce, key string
+			receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if key = r.Header.Get("Idempotency-Key"); nonce != "" {
+					return
+				}
+				if found := c.note.FindStringSubmatch(said.String()); found != nil && found[1] == found[2] {
+					nonce = found[1]
+				}
+			}))
+			t.Cleanup(receiver.Close)
+			variables := []string{
+				"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+				"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
+			}
+			args := append([]string{"replay", "batches/a", "--rerun", "--yes"}, c.flags...)
+			code := run(t.Context(), args, environment{variables: variables, out: &out, err: &said})
+			if code != exitDone || nonce == "" || !strings.HasSuffix(key, "#log@"+nonce) {
+				t.Errorf("exit code %d, nonce %q, key %q: %s", code, nonce, key, said.String())
+			}
+		})
 	}
 }
