@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -23,6 +24,8 @@ const (
 	maxRequests = 2 << 30
 	// maxRequest bounds one line of it, in bytes.
 	maxRequest = 64 << 20
+	// listed is how many wrong lines of it an error lists.
+	listed = 20
 	// jsonLines is the media type of a file of requests.
 	jsonLines = "application/jsonl"
 )
@@ -32,8 +35,8 @@ const (
 // their keys, and not always in order. Each key must be there, and once. config may be nil.
 //
 // The file is uploaded before the intent is recorded, and not where the batch is known to be
-// submitted. Gemini deletes it after 48 hours. Errors: ErrInput where a line is no such object, before
-// anything is sent; where the upload failed, none of this package's, and nothing was submitted; else
+// submitted. Gemini deletes it after 48 hours. Errors: ErrInput where lines are no such objects, with the
+// first 20 of them, before anything is sent; where the upload failed, none of this package's, and nothing was submitted; else
 // as Batch.
 func (s *Submitter) Requests(
 	ctx context.Context, said operation.Submission, model string, lines io.ReadSeeker, config *genai.CreateBatchJobConfig,
@@ -72,27 +75,61 @@ func checkRequests(lines io.ReadSeeker) (int64, error) {
 	seen := map[[16]byte]int{} // the line of each key, whose digest takes less memory
 	reader := bufio.NewReaderSize(io.LimitReader(lines, maxRequests+1), 1<<20)
 	var size int64
+	var wrong wrongLines
 	for n := 1; ; n++ {
 		line, err := readLine(reader)
 		size += int64(len(line))
 		if err == nil || errors.Is(err, io.EOF) {
-			if problem := checkRequest(bytes.TrimSpace(line), n, seen); problem != nil {
-				return 0, fmt.Errorf("%w: line %d: %w", ErrInput, n, problem)
-			}
+			wrong.add(n, checkRequest(bytes.TrimSpace(line), n, seen))
 		}
 		switch {
 		case size > maxRequests:
 			return 0, fmt.Errorf("%w: its requests have more than %d bytes, which Gemini takes in one file; "+
 				"submit several batches", ErrInput, maxRequests)
 		case err == nil:
+			continue
 		case !errors.Is(err, io.EOF):
-			return 0, fmt.Errorf("%w: line %d: %w", ErrInput, n, err)
-		case len(seen) == 0:
-			return 0, fmt.Errorf("%w: it has no requests", ErrInput)
-		default:
-			return size, nil
+			wrong.add(n, err)
 		}
+		if err := wrong.err(); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		if len(seen) == 0 {
+			return 0, fmt.Errorf("%w: it has no requests", ErrInput)
+		}
+		return size, nil
 	}
+}
+
+// wrongLines are what is wrong with lines, so that all can be corrected at once.
+type wrongLines struct {
+	first []string
+	more  int
+}
+
+func (w *wrongLines) add(n int, problem error) {
+	switch {
+	case problem == nil:
+	case len(w.first) == listed:
+		w.more++
+	default:
+		w.first = append(w.first, fmt.Sprintf("line %d: %v", n, problem))
+	}
+}
+
+// err returns an error with a line for each; nil where there are none.
+func (w *wrongLines) err() error {
+	switch {
+	case len(w.first) == 0:
+		return nil
+	case len(w.first) == 1:
+		return errors.New(w.first[0])
+	}
+	text := fmt.Sprintf("%d lines are wrong\n  %s", len(w.first)+w.more, strings.Join(w.first, "\n  "))
+	if w.more > 0 {
+		text += fmt.Sprintf("\n  and %d more", w.more)
+	}
+	return errors.New(text)
 }
 
 // readLine reads a line of at most maxRequest bytes, with its end.

@@ -100,6 +100,10 @@ func TestRequestsRefused(t *testing.T) {
 		one + " {}":                              "something follows",
 		one + "\n\n" + one:                       `line 3: its key "a" is also that of line 1`,
 		one + "\n" + `{"key":"b","request":`:     "line 2: it is not",
+		"x\n" + one + "\n{}\n" + one:             "3 lines are wrong\n  line 1: it is not",
+		"x\n" + one + "\n\n" + one + "\n":        "\n  line 4: its key \"a\" is also that of line 2",
+		strings.Repeat("x\n", 20):                "20 lines are wrong\n  line 1: ",
+		strings.Repeat("x\n", 27):                "\n  and 7 more",
 	} {
 		_, err := w.requests("c", bytes.NewReader([]byte(text)))
 		w.wantError(err, submit.ErrInput)
