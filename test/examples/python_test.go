@@ -125,6 +125,7 @@ func TestPythonPackages(t *testing.T) {
 			flask := receiver{dir: pythonDir, command: []string{python, "-c", serveFlask}}
 			flask.acceptsOnce(t, filepath.Join(t.TempDir(), "inbox"))
 			flask.needsSecret(t)
+			flask.needsInbox(t)
 		},
 	} {
 		t.Run(module, func(t *testing.T) {

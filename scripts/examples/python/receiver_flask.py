@@ -6,16 +6,34 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import sys
 
 from flask import Flask, request
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from inbox import Inbox
 
+
+def webhook_of_environment() -> Webhook:
+    try:
+        return Webhook(os.environ.get("OPLEDGER_EFFECT_SECRET", ""))
+    except (RuntimeError, ValueError) as error:  # an empty one; one that is no base64
+        sys.exit(f"OPLEDGER_EFFECT_SECRET: {error}; opledger serve --forward-to prints one")
+
+
+def inbox_of_environment() -> Inbox:
+    path = os.environ.get("INBOX", "inbox.db")
+    try:
+        return Inbox(path)
+    except sqlite3.Error as error:
+        sys.exit(f"INBOX is {path!r}: {error}; set it to a file in a folder that you may write to")
+
+
 app = Flask(__name__)
 app.config["MAX_CONTENT_LENGTH"] = 64 << 20  # bytes; an item of a batch has 32 MiB at most
-webhook = Webhook(os.environ["OPLEDGER_EFFECT_SECRET"])  # refuses an empty one
-inbox = Inbox(os.environ.get("INBOX", "inbox.db"))
+webhook = webhook_of_environment()
+inbox = inbox_of_environment()
 
 
 @app.post("/completions")
