@@ -35,9 +35,9 @@ const (
 // their keys, and not always in order. Each key must be there, and once. config may be nil.
 //
 // The file is uploaded before the intent is recorded, and not where the batch is known to be
-// submitted. Gemini deletes it after 48 hours. Errors: ErrInput where lines are no such objects, with the
-// first 20 of them, before anything is sent; where the upload failed, none of this package's, and nothing was submitted; else
-// as Batch.
+// submitted. Gemini deletes it after 48 hours. Errors: ErrInput where lines are no such objects, before
+// anything is sent, with the first 20 of them; where the upload failed, none of this package's, and
+// nothing was submitted; else as Batch.
 func (s *Submitter) Requests(
 	ctx context.Context, said operation.Submission, model string, lines io.ReadSeeker, config *genai.CreateBatchJobConfig,
 ) (Submitted, error) {
