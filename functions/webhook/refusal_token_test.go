@@ -185,7 +185,7 @@ func TestKeysSlow(t *testing.T) {
 		log := &harness.Log{}
 		function := webhook.New(webhook.Options{
 			Gate: tokenGate(t, "https://slow.example", never{}), Confirm: trust.Dynamic, Log: logging.New(log, "p"),
-			Now: func() time.Time { return time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC) },
+			Timeout: 10 * time.Second, Now: func() time.Time { return time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC) },
 		})
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/webhook", strings.NewReader("{}"))
 		r.Header = http.Header{"Webhook-Id": {"m1"}, "Webhook-Timestamp": {"1769083200"}, "Webhook-Signature": {token}}

@@ -23,7 +23,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +39,7 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// Options are the settings and dependencies of the function. Ledger, Gate, Now and Log are required.
+// Options are the settings and dependencies of the function. Ledger, Gate, Timeout, Now and Log are required.
 type Options struct {
 	Ledger *ledger.Ledger
 	Gate   *trust.Gate
@@ -51,18 +50,14 @@ type Options struct {
 	// Count, if not nil, gets the reason of each refusal, and "" for each delivery of Gemini's that was
 	// accepted. It must not block.
 	Count func(refused string)
-	// Timeout bounds the handling of one delivery; 0: DefaultTimeout.
+	// Timeout bounds the handling of one delivery. Gemini waits longer than 10 s for an answer.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// DefaultTimeout is shorter than the time that Gemini waits for an answer.
-const DefaultTimeout = 10 * time.Second
-
 // New returns the function, which accepts only POST.
 func New(o Options) http.Handler {
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Count == nil {
 		o.Count = func(string) {}
 	}

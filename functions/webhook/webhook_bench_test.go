@@ -78,6 +78,7 @@ func benchmark(b *testing.B, store ledger.Store, kind kind, callers int) {
 	}
 	function := webhook.New(webhook.Options{
 		Ledger: l, Gate: gate, Confirm: trust.Dynamic, Now: time.Now, Log: logging.New(io.Discard, "p"),
+		Timeout: time.Minute,
 	})
 	key, want := secret, http.StatusOK
 	if kind == forged {

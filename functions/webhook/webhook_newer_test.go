@@ -26,7 +26,7 @@ func TestNewer(t *testing.T) {
 	}
 	defer store.Close()
 	log := &harness.Log{}
-	function := over(t, store, webhook.Options{Log: logging.New(log, "")})
+	function := over(t, store, webhook.Options{Timeout: time.Minute, Log: logging.New(log, "")})
 	running := event("batch.running", "batches/a", t1)
 	if answer := sent(t.Context(), function, running); answer.Code != http.StatusOK {
 		t.Fatalf("%d %s", answer.Code, answer.Body)

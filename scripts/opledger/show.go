@@ -46,7 +46,8 @@ func newShow(outside environment) *cobra.Command {
 				return err
 			}
 			view := phrase.EffectView{
-				Max: settings.Attempts.Max, RetryFor: settings.Attempts.RetryFor, Paused: settings.Effects.Paused, Store: store,
+				Max: settings.Attempts.MaxAttempts, RetryFor: settings.Attempts.RetryFor,
+				Paused: settings.Effects.Paused, Store: store,
 			}
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
 				return withIntentRemedy(show(cmd.Context(), w, l.Ledger, name, view, outside.json), name)

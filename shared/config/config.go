@@ -19,11 +19,6 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// A defaulter is a group whose defaults are stated where they are used, instead of in its tags.
-type defaulter interface {
-	setDefaults()
-}
-
 // A validator is a group that checks its values. Each problem begins with the variable's name.
 type validator interface {
 	validate() []error
@@ -45,9 +40,6 @@ func Parse[T any](environ []string) (T, error) {
 	var problems []error
 	for i := range groups.NumField() {
 		group := groups.Field(i).Addr().Interface()
-		if group, ok := group.(defaulter); ok {
-			group.setDefaults()
-		}
 		err := env.ParseWithOptions(group, env.Options{Environment: variables})
 		problems = append(problems, parseProblems(err, groups.Field(i).Type(), variables)...)
 	}

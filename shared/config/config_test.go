@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -58,11 +60,30 @@ func TestDefaults(t *testing.T) {
 		got.ClaimTTL != 600*time.Second {
 		t.Errorf("the figures are %+v", got)
 	}
-	if settings.Webhook.Tolerance != 5*time.Minute || settings.Handlers.AllowPrivate || settings.Port.Number != 8080 {
+	if settings.Webhook.Tolerance != 5*time.Minute || settings.Webhook.Timeout != 10*time.Second ||
+		settings.Handlers.AllowPrivate || settings.Port.Number != 8080 {
 		t.Errorf("%+v", settings)
 	}
 	if err := got.Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLedgerProblemsNameTheirVariables: each problem that the ledger finds in a setting is told by the
+// variable that the setting is read from.
+func TestLedgerProblemsNameTheirVariables(t *testing.T) {
+	t.Parallel()
+	none := ledger.Settings{LookupMaxInterval: -1, RetryFor: -1}
+	for _, problem := range diag.Split(none.Validate()) {
+		var found ledger.SettingProblem
+		if !errors.As(problem, &found) {
+			t.Errorf("%v is of no setting", problem)
+			continue
+		}
+		field, ok := reflect.TypeFor[config.Ledger]().FieldByName(found.Field)
+		if !ok || field.Tag.Get("env") == "" {
+			t.Errorf("%v: config.Ledger reads no %s from a variable", problem, found.Field)
+		}
 	}
 }
 

@@ -23,17 +23,12 @@ func Describe(settings any) []Described {
 }
 
 func describeGroup(group reflect.Value) (all []Described) {
-	for i := range group.NumField() {
-		field := group.Type().Field(i)
-		if field.Anonymous {
-			all = append(all, describeGroup(group.Field(i))...)
-			continue
-		}
+	for _, field := range reflect.VisibleFields(group.Type()) {
 		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		value := shownValue(group.Field(i))
+		value := shownValue(group.FieldByIndex(field.Index))
 		if l, ok := group.Interface().(Ledger); ok && field.Name == "EffectsText" {
 			value = strings.Join(l.EffectNames(), ", ")
 		}
@@ -50,10 +45,11 @@ func shownValue(v reflect.Value) string {
 		}
 		return value.Format(time.RFC3339)
 	case time.Duration:
-		if value == notSet {
-			return "not set"
-		}
 		return value.String()
+	case *time.Duration:
+		if value != nil {
+			return value.String()
+		}
 	case bool, int, int64:
 		return fmt.Sprint(value)
 	}

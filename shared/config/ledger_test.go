@@ -46,7 +46,7 @@ func TestTransitionsAndEffects(t *testing.T) {
 }
 
 // TestLookupMaxInterval: the longest time between two look-ups is at least the interval. Unset, it
-// is left to the ledger.
+// is an hour, or the interval where that is longer.
 func TestLookupMaxInterval(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -54,15 +54,15 @@ func TestLookupMaxInterval(t *testing.T) {
 		want time.Duration
 		err  string
 	}{
-		{nil, 0, ""},
-		{[]string{"OPLEDGER_INTERVAL=2h"}, 0, ""},
+		{nil, time.Hour, ""},
+		{[]string{"OPLEDGER_INTERVAL=2h"}, 2 * time.Hour, ""},
 		{[]string{"OPLEDGER_LOOKUP_MAX_INTERVAL=5m"}, 5 * time.Minute, ""},
 		{[]string{"OPLEDGER_LOOKUP_MAX_INTERVAL=4m"}, 0,
-			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least OPLEDGER_INTERVAL, and 4m0s is shorter than 5m0s"},
+			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least the interval, and 4m0s is shorter than 5m0s"},
 		{[]string{"OPLEDGER_LOOKUP_MAX_INTERVAL=0s"}, 0,
-			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least OPLEDGER_INTERVAL, and 0s is shorter than 5m0s"},
+			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least the interval, and 0s is shorter than 5m0s"},
 		{[]string{"OPLEDGER_INTERVAL=2h", "OPLEDGER_LOOKUP_MAX_INTERVAL=1h"}, 0,
-			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least OPLEDGER_INTERVAL, and 1h0m0s is shorter than 2h0m0s"},
+			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least the interval, and 1h0m0s is shorter than 2h0m0s"},
 	} {
 		got, err := config.Parse[struct{ Ledger config.Ledger }](c.set)
 		switch {

@@ -41,7 +41,7 @@ func parseProblems(err error, group reflect.Type, variables map[string]string) [
 // its own. No secret is repeated, because secrets are texts or decode themselves.
 func unreadable(value string, parse env.ParseError) error {
 	switch {
-	case parse.Type == reflect.TypeFor[time.Duration]():
+	case parse.Type == reflect.TypeFor[time.Duration](), parse.Type == reflect.TypeFor[*time.Duration]():
 		return diag.Duration(value)
 	case parse.Type == reflect.TypeFor[time.Time]():
 		return fmt.Errorf("%s is not a time; write it as 2026-11-21T14:00:00Z", diag.Quote(value))

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/opledger/opledger/test/generated"
 )
@@ -25,9 +24,6 @@ func TestReadmeListsEverySetting(t *testing.T) {
 	s := settingsTable{t: t, comments: fieldComments(t), readers: readers(t), seen: map[string]bool{}}
 	groups := reflect.ValueOf(&everyGroup{}).Elem()
 	for i := range groups.NumField() {
-		if group, ok := groups.Field(i).Addr().Interface().(defaulter); ok {
-			group.setDefaults()
-		}
 		s.add(groups.Field(i))
 	}
 	generated.Rest(t, "README.md",
@@ -66,25 +62,13 @@ func (s *settingsTable) add(group reflect.Value) {
 			who = "`serve`"
 		}
 		s.rows = append(s.rows, fmt.Sprintf("| `%s` | %s | %s | %s |\n",
-			name, defaultOf(field.Tag, group.Field(i)), who, meaning))
+			name, defaultOf(field.Tag), who, meaning))
 	}
 }
 
 // defaultOf is what a variable is where it is not set: – where nothing is.
-func defaultOf(tag reflect.StructTag, value reflect.Value) string {
+func defaultOf(tag reflect.StructTag) string {
 	text := tag.Get("envDefault")
-	switch d, ok := value.Interface().(time.Duration); {
-	case text != "":
-	case ok && d <= 0:
-	case ok && d%time.Hour == 0:
-		text = fmt.Sprintf("%dh", d/time.Hour)
-	case ok && d%time.Minute == 0:
-		text = fmt.Sprintf("%dm", d/time.Minute)
-	case ok:
-		text = fmt.Sprintf("%gs", d.Seconds())
-	case value.CanInt() && value.Int() > 0:
-		text = fmt.Sprint(value.Int())
-	}
 	if text == "" {
 		return "–"
 	}

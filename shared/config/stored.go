@@ -52,16 +52,18 @@ func (l *Ledger) Stored(by string) ledger.StoredSettings {
 func (l *Ledger) values() map[string]string {
 	values := map[string]string{}
 	v := reflect.ValueOf(*l)
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("env")
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		name := field.Tag.Get("env")
 		if name == "" || name == "-" || name == effectsVariable {
 			continue
 		}
-		text := fmt.Sprint(v.Field(i).Interface())
-		switch value := v.Field(i).Interface().(type) {
-		case time.Duration:
-			if value == notSet {
-				text = ""
+		setting := v.FieldByIndex(field.Index).Interface()
+		text := fmt.Sprint(setting)
+		switch value := setting.(type) {
+		case *time.Duration:
+			text = ""
+			if value != nil {
+				text = value.String()
 			}
 		case time.Time:
 			text = ""

@@ -78,7 +78,7 @@ func (l *Ledger) nextLookUp(d DueOperation, passStart time.Time) time.Time {
 	case rec.State.Waiting():
 		wait *= waitingFactor
 	case d.widen:
-		wait = min(max(wait, passStart.Sub(rec.Submitted())/lookUpParts), l.settings.lookupMax())
+		wait = min(max(wait, passStart.Sub(rec.Submitted())/lookUpParts), l.settings.LookupMaxInterval)
 	}
 	soonest, due := l.nextAfter(passStart, l.settings.Interval), l.nextAfter(passStart, wait)
 	if stuck := l.nextStuck(rec); stuck.Before(due) {

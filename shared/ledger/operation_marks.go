@@ -122,7 +122,7 @@ func (k *Lookups) Recover(ctx context.Context) []error {
 
 // longest is the longest time between two look-ups of an operation.
 func (l *Ledger) longest() time.Duration {
-	return max(waitingFactor*l.settings.Interval, l.settings.lookupMax())
+	return max(waitingFactor*l.settings.Interval, l.settings.LookupMaxInterval)
 }
 
 // restore makes an operation due one interval after the mark's pass began. Where its attempts are

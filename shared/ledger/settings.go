@@ -14,8 +14,8 @@ import (
 type Settings struct {
 	Grace    time.Duration // between the submission and the first look-up [R1]
 	Interval time.Duration // between two look-ups of one operation, while it is young
-	// LookupMaxInterval is the longest time between two look-ups of one operation, however old it is;
-	// 0: the longer of an hour and Interval [R6].
+	// LookupMaxInterval is the longest time between two look-ups of one operation, however old it is; at
+	// least Interval [R6].
 	LookupMaxInterval time.Duration
 	// StuckAfter is how long an operation is pending before that is alerted [R4]; BatchStuckAfter is that
 	// of a batch; 0: StuckAfter. An intent is given up StuckAfter after its submitter's last attempt
@@ -38,12 +38,14 @@ type Settings struct {
 	RestoredAt time.Time
 }
 
-// DefaultSettings returns the defaults [R7, S5], without rules. They are stated only here.
+// DefaultSettings returns the settings of a deployment that sets none [R7, S5], without rules. The tags
+// in shared/config give them to a process; a test there compares them with these.
 func DefaultSettings() Settings {
 	return Settings{
-		Grace:      90 * time.Second,
-		Interval:   5 * time.Minute,
-		StuckAfter: 6 * time.Hour,
+		Grace:             90 * time.Second,
+		Interval:          5 * time.Minute,
+		LookupMaxInterval: time.Hour,
+		StuckAfter:        6 * time.Hour,
 		// Gemini aims at a day for a batch; valid ones took 9 hours.
 		BatchStuckAfter: 24 * time.Hour,
 		AlertEvery:      24 * time.Hour,
@@ -72,37 +74,33 @@ func (s Settings) nextFence(before int64) int64 {
 	return max(before+1, s.RestoredAt.UnixMilli()) // without a restore, that is below zero
 }
 
-// lookupMax returns LookupMaxInterval or its default.
-func (s Settings) lookupMax() time.Duration {
-	return cmp.Or(s.LookupMaxInterval, max(time.Hour, s.Interval))
-}
+// A SettingProblem is what is wrong with one field of Settings.
+type SettingProblem struct{ Field, Text string }
 
-// Validate returns every problem of the settings, joined; nil if there is none.
+func (p SettingProblem) Error() string { return p.Field + ": " + p.Text }
+
+// Validate returns every problem of the settings, joined; nil if there is none. One of a field is a
+// SettingProblem; the others are those of ValidateRules.
 func (s Settings) Validate() error {
 	var problems []error
-	for _, d := range []struct {
-		name string
-		d    time.Duration
-	}{
-		{"grace", s.Grace}, {"interval", s.Interval}, {"stuck-after", s.StuckAfter}, {"alert-every", s.AlertEvery},
-		{"retention", s.Retention}, {"claim TTL", s.ClaimTTL}, {"results-kept", s.ResultsKept},
-	} {
-		if d.d <= 0 {
-			problems = append(problems, fmt.Errorf("%s must be longer than zero, not %v", d.name, d.d))
+	require := func(ok bool, field, format string, args ...any) {
+		if !ok {
+			problems = append(problems, SettingProblem{field, fmt.Sprintf(format, args...)})
 		}
 	}
-	if s.BatchStuckAfter < 0 {
-		problems = append(problems, fmt.Errorf("batch-stuck-after must not be negative, but it is %v", s.BatchStuckAfter))
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{
+		{"Grace", s.Grace}, {"Interval", s.Interval}, {"StuckAfter", s.StuckAfter}, {"AlertEvery", s.AlertEvery},
+		{"Retention", s.Retention}, {"ClaimTTL", s.ClaimTTL}, {"ResultsKept", s.ResultsKept},
+	} {
+		require(d.value > 0, d.field, "it must be a duration longer than zero, such as 90s or 5m")
 	}
-	if s.lookupMax() < s.Interval {
-		problems = append(problems, fmt.Errorf("lookup-max-interval, %v, must not be shorter than interval, %v",
-			s.LookupMaxInterval, s.Interval))
-	}
-	if s.RetryFor < 0 {
-		problems = append(problems, fmt.Errorf("retry-for must not be negative, but it is %v", s.RetryFor))
-	}
-	if s.MaxAttempts < 1 {
-		problems = append(problems, fmt.Errorf("max attempts must be at least 1, not %d", s.MaxAttempts))
-	}
+	require(s.BatchStuckAfter >= 0, "BatchStuckAfter", "it must not be negative; with 0 StuckAfter counts")
+	require(s.LookupMaxInterval >= s.Interval, "LookupMaxInterval",
+		"it must be at least the interval, and %v is shorter than %v", s.LookupMaxInterval, s.Interval)
+	require(s.RetryFor >= 0, "RetryFor", "it must not be negative; with 0 only the number of attempts counts")
+	require(s.MaxAttempts >= 1, "MaxAttempts", "it must be at least 1")
 	return errors.Join(append(problems, ValidateRules(s.Rules, s.Transitions))...)
 }

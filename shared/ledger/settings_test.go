@@ -37,9 +37,11 @@ func TestSettingsProblems(t *testing.T) {
 		t.Fatal("these settings were accepted")
 	}
 	for _, want := range []string{
-		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", "retry-for",
-		"batch-stuck-after must not be negative, but it is -1ns",
-		"lookup-max-interval, -1ns, must not be shorter than interval", "effect 9: its name must be",
+		"Grace: it must be", "Interval: ", "StuckAfter: ", "AlertEvery: ", "Retention: ", "ClaimTTL: ", "ResultsKept: ",
+		"MaxAttempts: it must be at least 1", "RetryFor: it must not be negative",
+		"BatchStuckAfter: it must not be negative",
+		"LookupMaxInterval: it must be at least the interval, and -1ns is shorter than 0s",
+		"effect 9: its name must be",
 		`"Bad Name": its name must be`, "its name is used twice", "lists PENDING twice",
 		`"NO_STATE" is neither a state nor an alert`, "lists no state or alert",
 		`"page@stuck-1": its name must be`, "lists STUCK twice",

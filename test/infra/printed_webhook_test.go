@@ -53,7 +53,7 @@ func (w *world) webhook(change func(*trust.Options)) http.Handler {
 	}
 	return webhook.New(webhook.Options{
 		Ledger: w.ledger, Gate: gate, Confirm: trust.Dynamic, Now: w.clock.Now, Log: w.log("webhook"),
-		Count: w.count,
+		Count: w.count, Timeout: time.Minute,
 		Confirmer: confirm.New(confirm.Options{
 			Ledger: w.ledger, Gemini: func(context.Context) (*lookup.Client, error) { return w.client, nil }, Now: w.clock.Now,
 		}),

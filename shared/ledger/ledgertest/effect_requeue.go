@@ -178,7 +178,7 @@ var effectRequeue = join([]ledgerTest{
 		equal(w, "after a claim, after minutes", fmt.Sprint(at), "[0 5 15 35]")
 	}},
 	{"a long interval stays what it is [R5]", func(w *world) {
-		w.settings.Interval = 2 * time.Hour
+		w.settings.Interval, w.settings.LookupMaxInterval = 2*time.Hour, 2*time.Hour
 		w.succeed()
 		equal(w, "after minutes", fmt.Sprint(w.sweepFor(day)), "[0 120 240 360 480 600 720 840 960 1080 1200 1320]")
 	}},

@@ -92,12 +92,12 @@ var operationDueWidened = []ledgerTest{
 			w.ingest(w.event("end-"+string(w.name.Key), operation.Succeeded, 2*time.Second))
 		}
 	}},
-	{"without a setting the maximum is an hour, or the interval [R6]", func(w *world) {
+	{"by default the maximum is an hour, and never less than the interval [R6]", func(w *world) {
 		w.quiet()
 		w.running(30 * day)
 		k, _ := w.moved()
 		w.waits(k, time.Hour)
-		w.settings.Interval = 3 * time.Hour
+		w.settings.Interval, w.settings.LookupMaxInterval = 3*time.Hour, 3*time.Hour
 		k, _ = w.moved()
 		w.waits(k, 3*time.Hour)
 	}},
