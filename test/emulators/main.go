@@ -28,7 +28,7 @@ func main() {
 
 func run(command []string) error {
 	if len(command) == 0 {
-		return errors.New("which command? write: go run ./test/emulators go test ./...")
+		return errors.New("no command is given: go run ./test/emulators go test ./shared/ledger/firestore")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

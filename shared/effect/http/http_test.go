@@ -26,10 +26,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-const (
-	key  operation.Key = "batches/a"
-	name               = "publish"
-)
+const key operation.Key = "batches/a"
+
+const name = "publish"
 
 // message is the message about the effect of planned.
 var message = ledger.Message{Operation: key, Effect: name, Attempt: 1}

@@ -25,10 +25,9 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-const (
-	key  operation.Key = "batches/a"
-	name               = "publish"
-)
+const key operation.Key = "batches/a"
+
+const name = "publish"
 
 const completions = "projects/p/topics/completions"
 
