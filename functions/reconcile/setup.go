@@ -16,7 +16,8 @@ import (
 
 func init() { httpfunc.Register("Reconcile", build) }
 
-type settings struct {
+// Settings are those of the deployed function.
+type Settings struct {
 	Firestore config.Firestore
 	Topic     config.Topic
 	Ledger    config.Ledger
@@ -27,14 +28,7 @@ type settings struct {
 	Pause     config.Pause
 }
 
-// CheckSettings returns the problems that would keep the function from starting with environ,
-// joined. environ has the form of os.Environ. It makes no request, so it does not read secrets.
-func CheckSettings(environ []string) error {
-	_, err := config.Parse[settings](environ)
-	return err
-}
-
-func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
+func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, error) {
 	o, err := cloud.Reconciler(ctx, cloud.Reconcile{
 		Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint, Signing: s.Signing,
 	}, log)

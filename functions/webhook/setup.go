@@ -18,21 +18,15 @@ import (
 // It is built at the start, so that a revision whose secrets are malformed gets no traffic.
 func init() { httpfunc.RegisterAtStart("Webhook", build) }
 
-type settings struct {
+// Settings are those of the deployed function.
+type Settings struct {
 	Firestore config.Firestore
 	Topic     config.Topic
 	Ledger    config.Ledger
 	Webhook   config.Webhook
 }
 
-// CheckSettings returns the problems that would keep the function from starting with environ,
-// joined. environ has the form of os.Environ. It makes no request, so it does not read secrets.
-func CheckSettings(environ []string) error {
-	_, err := config.Parse[settings](environ)
-	return err
-}
-
-func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
+func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, error) {
 	o := Options{Confirm: s.Webhook.Confirm, Timeout: s.Webhook.Timeout, Now: time.Now, Log: log}
 	var err error
 	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {

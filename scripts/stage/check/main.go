@@ -37,7 +37,7 @@ const wrong = 2
 // run checks environ for the functions and returns the exit code.
 func run(ctx context.Context, functions, environ []string, stderr io.Writer) int {
 	checks := map[string]func([]string) error{
-		"webhook": webhook.CheckSettings, "register": register.CheckSettings, "reconcile": reconcile.CheckSettings,
+		"webhook": parse[webhook.Settings], "register": parse[register.Settings], "reconcile": parse[reconcile.Settings],
 		"effects": func(environ []string) error { return effects.CheckSettings(ctx, environ) },
 	}
 	all := []string{"webhook", "register", "reconcile", "effects"}
@@ -65,4 +65,10 @@ func run(ctx context.Context, functions, environ []string, stderr io.Writer) int
 	}
 	_, _ = io.WriteString(stderr, diag.Lines("check", err)) // stderr is the last place to report to
 	return wrong
+}
+
+// parse returns the problems that would keep a function with settings T from starting. It reads no secret.
+func parse[T any](environ []string) error {
+	_, err := config.Parse[T](environ)
+	return err
 }
