@@ -45,7 +45,7 @@ const (
 // redelivered.
 type UnconfirmedError struct {
 	Operation operation.Key
-	// Reason is one of lookup.Reasons, or AskedLately, Busy, NotYet or NoClient.
+	// Reason is one of lookup's, or AskedLately, Busy, NotYet or NoClient.
 	Reason string
 	// RetryAfter is the least time to wait.
 	RetryAfter time.Duration

@@ -45,14 +45,6 @@ const (
 	InvalidName = "invalid-name"
 )
 
-// Reasons returns every reason an Answer or a LookupError may have.
-func Reasons() []string {
-	return []string{
-		NotFound, NoState, UnknownState, RateLimited, Unavailable, Denied, Refused, Timeout, Cancelled, BadAnswer, TooLarge,
-		Indeterminate, Unsupported, InvalidName,
-	}
-}
-
 // An Answer is the outcome of a look-up. A known answer has State, UpdateTime and Result as Gemini
 // gives them. An inconclusive one has Reason and Err, which say why.
 type Answer struct {
@@ -68,7 +60,7 @@ type Answer struct {
 	// CreateTime is when Gemini created the operation, cut to microseconds; zero if it does not
 	// say.
 	CreateTime time.Time
-	// Reason is empty for a known state, else one of Reasons.
+	// Reason is empty for a known state, else one of the reasons above.
 	Reason string
 	// RetryAfter is how long Gemini asks to wait, at most a day; 0 if it does not ask. Only with a
 	// Reason.

@@ -25,7 +25,7 @@ const (
 type LookupError struct {
 	// Resource is the requested name.
 	Resource string
-	// Reason is one of Reasons.
+	// Reason is one of the reasons in answer.go.
 	Reason string
 	// Code is the HTTP status of an answer other than 200, else 0.
 	Code int
