@@ -34,6 +34,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/opledger/opledger/scripts/opledger/root"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
 )
 
 func main() {
@@ -57,7 +60,8 @@ func runProcess() int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	broken := func() { cancel(syscall.EPIPE) }
-	return run(ctx, os.Args[1:], environment{
-		variables: os.Environ(), in: os.Stdin, out: orPipe(os.Stdout, broken), err: orPipe(os.Stderr, broken),
+	return root.Run(ctx, os.Args[1:], terminal.Environment{
+		Variables: os.Environ(), In: os.Stdin, Out: terminal.OrPipe(os.Stdout, broken),
+		Err: terminal.OrPipe(os.Stderr, broken),
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/test/commandtest"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -39,20 +41,20 @@ func build(t *testing.T) string {
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
-	f := newFile(t)
-	f.register("batches/a")
+	f := commandtest.NewFile(t)
+	f.Register("batches/a")
 	for _, c := range []struct {
 		code int
 		args []string
 	}{
-		{exitDone, []string{"--help"}},
-		{exitDone, []string{"list", "--store", f.store()}},
-		{exitDone, []string{"local", "--operations", "3", "--faults", "none", "--speed", "1000", "--json"}},
-		{exitFailed, []string{"show", "batches/b", "--store", f.store()}},
-		{exitUnread, []string{"list"}}, // there is no opledger.db here
-		{exitUsage, []string{"list", "--state", "DONE"}},
-		{exitUsage, []string{"nonsense"}},
-		{exitUsage, []string{"serve"}}, // without GEMINI_API_KEY
+		{terminal.ExitDone, []string{"--help"}},
+		{terminal.ExitDone, []string{"list", "--store", f.Store()}},
+		{terminal.ExitDone, []string{"local", "--operations", "3", "--faults", "none", "--speed", "1000", "--json"}},
+		{terminal.ExitFailed, []string{"show", "batches/b", "--store", f.Store()}},
+		{terminal.ExitUnread, []string{"list"}}, // there is no opledger.db here
+		{terminal.ExitUsage, []string{"list", "--state", "DONE"}},
+		{terminal.ExitUsage, []string{"nonsense"}},
+		{terminal.ExitUsage, []string{"serve"}}, // without GEMINI_API_KEY
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		command := exec.CommandContext(ctx, binary, c.args...)
@@ -64,8 +66,8 @@ func TestExitCodes(t *testing.T) {
 		if code := command.ProcessState.ExitCode(); code != c.code {
 			t.Errorf("%v: exit code %d, want %d\n%s%s", c.args, code, c.code, &out, &stderr)
 		}
-		if s := (said{c.code, out.String(), stderr.String()}); c.code != exitDone {
-			s.complaint(t)
+		if s := (commandtest.Said{Code: c.code, Out: out.String(), Err: stderr.String()}); c.code != terminal.ExitDone {
+			s.Complaint(t)
 		}
 		if left, err := os.ReadDir(command.Dir); err != nil || len(left) > 0 {
 			t.Errorf("%v leaves %v behind, %v", c.args, left, err)
@@ -86,10 +88,10 @@ func TestEndedLocal(t *testing.T) {
 		end  func(*exec.Cmd, io.Closer) error
 		code int
 	}{
-		"Ctrl-C":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(os.Interrupt) }, exitFailed},
-		"SIGTERM":   {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, exitFailed},
-		"SIGHUP":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGHUP) }, exitFailed},
-		"| head -1": {func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() }, exitPipe},
+		"Ctrl-C":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(os.Interrupt) }, terminal.ExitFailed},
+		"SIGTERM":   {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, terminal.ExitFailed},
+		"SIGHUP":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGHUP) }, terminal.ExitFailed},
+		"| head -1": {func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() }, terminal.ExitPipe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,12 +119,12 @@ func TestEndedLocal(t *testing.T) {
 			if code := command.ProcessState.ExitCode(); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
-			s := said{c.code, "", stderr.String()}
-			if c.code == exitPipe {
-				if s.err != "" {
-					t.Errorf("stderr %q", s.err)
+			s := commandtest.Said{Code: c.code, Err: stderr.String()}
+			if c.code == terminal.ExitPipe {
+				if s.Err != "" {
+					t.Errorf("stderr %q", s.Err)
 				}
-			} else if complaint := s.complaint(t); !strings.HasPrefix(complaint, "interrupted before the end") {
+			} else if complaint := s.Complaint(t); !strings.HasPrefix(complaint, "interrupted before the end") {
 				t.Error(complaint)
 			}
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -130,4 +132,19 @@ func TestEndedLocal(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestMain(m *testing.M) { os.Exit(runMain(m)) }
+
+func runMain(m *testing.M) (code int) {
+	var err error
+	if binDir, err = os.MkdirTemp("", "opledger-command-"); err == nil {
+		code = commandtest.Main(m)
+		err = os.RemoveAll(binDir)
+	}
+	if err != nil {
+		_, _ = os.Stderr.WriteString(err.Error())
+		return 1
+	}
+	return code
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opledger/opledger/test/commandtest"
 )
 
 // TestPageNamesCommands: README.md names every command in a row of a table, and none that there is not.
@@ -24,7 +26,7 @@ func TestPageNamesCommands(t *testing.T) {
 			named[command] = true
 		}
 	}
-	want := slices.Sorted(maps.Keys(leaves()))
+	want := slices.Sorted(maps.Keys(commandtest.Leaves()))
 	if got := slices.Sorted(maps.Keys(named)); !slices.Equal(got, want) {
 		t.Errorf("the page names\n%q, and the commands are\n%q", got, want)
 	}

@@ -1,0 +1,85 @@
+// Package decision is what the commands share that record what an operator decided, or delete: who, when and
+// why, about one of them or about many.
+package decision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Decider is a command that records an operator's decision.
+type Decider struct {
+	Outside terminal.Environment
+	store   string
+	ledger.Abandonment
+}
+
+// Flags adds the store, who decides and why, and how that is printed.
+func (d *Decider) Flags(cmd *cobra.Command) {
+	open.StoreFlag(cmd, &d.store)
+	open.OverrideFlag(cmd, &d.Outside)
+	terminal.JSONFlag(cmd, &d.Outside)
+	cmd.Flags().StringVar(&d.Why, "reason", "", "why; required")
+	cmd.Flags().StringVar(&d.By, "by", "", "who decided (default the user of this machine)")
+}
+
+// deciding opens the ledger for record. It refuses a decision without a reason, and fills in who
+// decided.
+func (d *Decider) deciding(ctx context.Context, record func(*actions.Actions) error) (err error) {
+	if strings.TrimSpace(d.Why) == "" {
+		return terminal.Usage(errors.New("--reason: give the reason; it is recorded"))
+	}
+	if d.By == "" {
+		if d.By, err = terminal.OperatorName(); err != nil {
+			return err
+		}
+	}
+	return open.Change(ctx, d.Outside, d.store, func(w open.Writer) error {
+		return record(&actions.Actions{Ledger: w.Ledger})
+	})
+}
+
+// Decide records a decision, and prints the one that stands: what record returns as JSON, or in words.
+func (d *Decider) Decide(
+	ctx context.Context, record func(*actions.Actions) (asJSON any, words string, err error),
+) error {
+	return d.deciding(ctx, func(a *actions.Actions) error {
+		asJSON, words, err := record(a)
+		switch {
+		case err != nil:
+			return open.WithRemedy(err)
+		case d.Outside.JSON:
+			return terminal.PrintJSON(d.Outside.Out, asJSON)
+		}
+		_, err = fmt.Fprintln(d.Outside.Out, words)
+		return err
+	})
+}
+
+// DecideOn is decide about the operation that an argument names.
+func (d *Decider) DecideOn(
+	ctx context.Context, arg string,
+	record func(*actions.Actions, operation.Key) (asJSON any, words string, err error),
+) error {
+	name, err := open.ParseOperationName(arg)
+	if err != nil {
+		return err
+	}
+	return d.Decide(ctx, func(a *actions.Actions) (any, string, error) {
+		key, err := name.KeyIn(ctx, a.Ledger)
+		if err != nil {
+			return nil, "", err
+		}
+		return record(a, key)
+	})
+}

@@ -1,0 +1,110 @@
+package decision_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// TestResolveSeveral: resolve ends all conflicts, or all operations that are not registered, or those of
+// them that its flags choose; it says how many, and asks [M5, W5].
+func TestResolveSeveral(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Register("batches/a", "operations/b")
+	for _, key := range []operation.Key{"batches/a", "operations/b"} {
+		f.EndTwice(key)
+	}
+	variables := []string{"OPLEDGER_STORE=" + f.Store()}
+	resolve := func(in string, args ...string) commandtest.Said {
+		return commandtest.Answer(t, variables, in, append([]string{"resolve", "--reason", "r", "--by", "kim"}, args...)...)
+	}
+	resolve("n\n", "--conflict").Want(t, terminal.ExitFailed, "Resolve 2 conflicts? [y/N] ", "nothing was resolved")
+	resolve("", "--conflict", "--json").Want(t, terminal.ExitUsage,
+		"nothing was resolved; with --json no question is asked")
+	commandtest.Run(t, variables, "list", "--conflict").Want(t, terminal.ExitDone).Says(t, "batches/a", "operations/b")
+	s := resolve("y\n", "--conflict", "--collection", "operations").Want(t, terminal.ExitDone,
+		"Resolve 1 conflict? [y/N] ")
+	if !strings.HasPrefix(s.Out, "the two ends of operations/b, SUCCEEDED and FAILED, resolved by kim at ") ||
+		!strings.HasSuffix(s.Out, "resolved 1 of 1\n") {
+		t.Errorf("%q", s.Out)
+	}
+	var told struct {
+		Resolved []struct {
+			Operation operation.Key
+			Recorded  bool
+		}
+	}
+	commandtest.OneObject(t, resolve("", "--conflict", "--yes", "--json").Want(t, terminal.ExitDone).Out, &told)
+	if len(told.Resolved) != 1 || told.Resolved[0].Operation != "batches/a" || !told.Resolved[0].Recorded {
+		t.Errorf("%+v", told)
+	}
+	if s := resolve("", "--conflict").Want(t, terminal.ExitDone); s.Out != "resolved 0 of 0\n" {
+		t.Errorf("%q", s.Out)
+	}
+
+	f.Ago(48*time.Hour, func(ctx context.Context, l *ledger.Ledger) error {
+		var errs []error
+		for _, key := range []operation.Key{"batches/x", "batches/y"} {
+			_, err := l.Ingest(ctx, operation.Event{Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: "m",
+				Source: operation.Webhook, State: operation.Succeeded})
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
+	unregistered := func() string {
+		return commandtest.Run(t, variables, "list", "--unregistered").Want(t, terminal.ExitDone).Out
+	}
+	if !strings.Contains(unregistered(), "batches/x") {
+		t.Fatal(unregistered())
+	}
+	resolve("y\n", "--unregistered").Want(t, terminal.ExitDone, "Resolve 2 unregistered operations? [y/N] ").
+		Says(t, "batches/x, which is not registered, resolved by kim", "resolved 2 of 2\n")
+	if out := unregistered(); strings.Contains(out, "batches/") {
+		t.Error(out)
+	}
+	for _, args := range [][]string{
+		{}, {"batches/a", "--conflict"}, {"--state", "FAILED"}, {"--conflict", "--unregistered"},
+	} {
+		resolve("", args...).Want(t, terminal.ExitUsage, "--conflict").Complaint(t)
+	}
+}
+
+// TestResolveAllQuarantined: all deliveries in quarantine that need an operator are resolved at once, or
+// those that are kept for one reason [W6].
+func TestResolveAllQuarantined(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		for id, reason := range map[string]string{"m1": "malformed", "m2": "malformed", "m3": "refused-by-store"} {
+			if _, err := l.Quarantine(ctx, ledger.Suspect{ID: id, Reason: reason, Body: []byte("{}")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	variables := []string{"OPLEDGER_STORE=" + f.Store()}
+	resolve := func(in string, args ...string) commandtest.Said {
+		return commandtest.Answer(t, variables, in,
+			append([]string{"quarantine", "resolve", "--reason", "r", "--by", "kim"}, args...)...)
+	}
+	resolve("n\n", "--unresolved").Want(t, terminal.ExitFailed, "Resolve 3 quarantined deliveries? [y/N] ",
+		"nothing was resolved")
+	resolve("y\n", "--unresolved", "--kept-for", "malformed").
+		Want(t, terminal.ExitDone, "Resolve 2 quarantined deliveries? [y/N] ").
+		Says(t, "the delivery m1 resolved by kim", "resolved 2 of 2\n")
+	resolve("", "--unresolved", "--yes").Want(t, terminal.ExitDone).
+		Says(t, "the delivery m3 resolved by kim", "resolved 1 of 1\n")
+	commandtest.Run(t, variables, "quarantine", "list", "--unresolved").Want(t, terminal.ExitDone).Says(t,
+		"nothing is in quarantine")
+	for _, args := range [][]string{{}, {"m1", "--unresolved"}, {"--kept-for", "malformed"}} {
+		resolve("", args...).Want(t, terminal.ExitUsage, "--unresolved").Complaint(t)
+	}
+}

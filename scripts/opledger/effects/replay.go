@@ -1,0 +1,180 @@
+// Package effects has the commands about side effects: replay and waive. A replay chooses effects
+// (replay_select.go), runs or publishes them (replay_run.go), waits for their outcome (replay_wait.go) and says
+// what became of them (replay_report.go).
+package effects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// NewReplay makes opledger replay.
+func NewReplay(outside terminal.Environment) *cobra.Command {
+	var store string
+	var rerun nonceFlag
+	var r replayer
+	var selection replaySelection
+	cmd := &cobra.Command{
+		Use:   "replay [NAME]",
+		Short: "Run effects again",
+		Long: "Runs effects again: of one operation, or of all that the flags select. Before it runs those of several\n" +
+			"operations, or reruns any, it says how many they are, and asks.\n\n" +
+			"A dead or waived effect is reopened, with all its attempts again. Of one that runs once per item, only\n" +
+			"the items that failed or are not done are tried. An open effect is tried unless it backs off: then the\n" +
+			"command says until when. A done effect is skipped; with --rerun it runs once more, as a run of its own\n" +
+			"with its own key.\n\n" +
+			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
+			"and prints what became of them. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
+			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
+			"It exits with 1 if an effect is not done; in a pause of this process, if one is neither done nor\n" +
+			"accepted.\n\n" +
+			"While effects are paused, messages are accepted, and run when the pause ends. Where this process runs\n" +
+			"the effects, it keeps the pause of opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them\n" +
+			"all the same.",
+		Example: "  opledger replay batches/abc123\n" +
+			"  opledger replay batches/abc123 --effect publish --rerun\n" +
+			"  opledger replay --dead --since 24h --dry-run\n" +
+			"  opledger replay --dead --job-kind 'nightly-*' --yes",
+		Args: replayArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			selection.rerun = cmd.Flags().Changed("rerun")
+			nonce, nonceErr := chooseNonce(selection.rerun, rerun)
+			settings, where, err := open.Parse[open.WriterSettings](outside, store)
+			if !where.IsFile() && where.Topic == "" && err == nil {
+				err = open.ErrNoTopic
+			}
+			if r.timeout < 0 {
+				err = errors.Join(err, fmt.Errorf("--timeout: it must not be below zero, not %v", r.timeout))
+			}
+			if err := errors.Join(selection.parse(args, time.Now()), nonceErr, err); err != nil {
+				return terminal.Usage(err)
+			}
+			if r.by == "" {
+				if r.by, err = terminal.OperatorName(); err != nil {
+					return err
+				}
+			}
+			r.outside = outside
+			return withReplayer(cmd.Context(), r, settings, where, func(r *replayer) error {
+				return r.replay(cmd.Context(), selection, nonce)
+			})
+		},
+	}
+	open.StoreFlag(cmd, &store)
+	open.OverrideFlag(cmd, &outside)
+	selection.flags(cmd)
+	rerunFlag(cmd, &rerun)
+	r.flags(cmd)
+	terminal.JSONFlag(cmd, &outside)
+	return cmd
+}
+
+// A replayer publishes messages for selected effects, or runs them in this process.
+type replayer struct {
+	outside             terminal.Environment
+	server              *server.Server
+	topic               string // empty: effects are run in this process
+	paused              bool   // effects are not run in this process, only accepted
+	left                bool   // effects are left to serve
+	by                  string
+	dryRun, yes, noWait bool
+	timeout             time.Duration // of the waiting; 0: none
+}
+
+func (r *replayer) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&r.by, "by", "", "who asks for it, which is recorded (default the user of this machine)")
+	flags.BoolVar(&r.dryRun, "dry-run", false, "print what would run again, and publish nothing")
+	flags.BoolVar(&r.yes, "yes", false, "do not ask")
+	flags.BoolVar(&r.noWait, "no-wait", false, "with a topic: publish the messages, and wait for no outcome")
+	flags.DurationVar(&r.timeout, "timeout", 0, "with a topic: stop waiting after this long; 0: never")
+}
+
+// here reports whether the effects are run in this process.
+func (r *replayer) here() bool { return r.topic == "" && !r.left }
+
+// withReplayer opens the ledger and the topic for do, and closes them.
+func withReplayer(
+	ctx context.Context, r replayer, settings open.WriterSettings, where open.Location, do func(*replayer) error,
+) error {
+	where.ReadOnly = r.dryRun
+	w, err := open.NewWriter(ctx, r.outside, where, settings)
+	if err != nil {
+		return err
+	}
+	r.server, r.topic, r.paused, r.left = w.Server, where.Topic, w.Paused, w.Left
+	return errors.Join(do(&r), w.Close())
+}
+
+// A replayRun is what one call of replay does.
+type replayRun struct {
+	began   time.Time // by the store's clock
+	nonce   string    // of --rerun; empty without it
+	targets []replayTarget
+	none    string // why there are no targets
+	sent    int    // messages for the first of the targets
+}
+
+// replay selects effects, asks where it must, sends a message for each, and prints what became of
+// them.
+func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce string) error {
+	run, err := r.choose(ctx, selection, nonce)
+	if err != nil {
+		return err
+	}
+	if r.dryRun || len(run.targets) == 0 {
+		return r.report(run, false)
+	}
+	asks := selection.name.Key == "" || selection.rerun // a rerun repeats what its receiver has done
+	if asks && !r.yes {
+		question := "Run " + howMany(run.targets) + " again?"
+		if err := terminal.Agree(ctx, r.outside, question, "nothing was published"); err != nil {
+			return err
+		}
+	}
+	if run.nonce != "" { // before anything is sent: a kill leaves no other word of a nonce that was made up
+		r.outside.Note("these runs are @%s; if this command is cut off, continue with --rerun=%[1]s", run.nonce)
+	}
+	err = r.send(ctx, run)
+	if r.left && r.server.Wake(ctx) != nil || r.left && r.paused {
+		r.noWait = true
+	}
+	waits := !r.here() && !r.noWait
+	switch {
+	case err == nil && waits:
+		err = r.wait(ctx, run)
+	case err == nil && r.left:
+		_, err = r.look(ctx, run, indices(run.sent))
+	}
+	if err == nil && (waits || r.here()) {
+		err = r.undone(run.targets)
+	}
+	return errors.Join(r.report(run, true), err)
+}
+
+// choose returns the run that the selection makes.
+func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce string) (*replayRun, error) {
+	now, err := r.server.Ledger.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := selection.find(ctx, r.server.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range found.broken {
+		r.outside.Note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
+	}
+	run := &replayRun{began: operation.Instant(now), nonce: nonce, targets: found.targets, none: found.none}
+	return run, r.checkRules(ctx, run.targets)
+}

@@ -1,0 +1,203 @@
+package effects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A replaySelection says which effects to run again.
+type replaySelection struct {
+	name   open.OperationName // one operation; the zero value: those that the filter finds
+	effect string
+	dead   bool
+	rerun  bool
+
+	states            []string // as typed, like collection and since
+	collection, since string
+	why               string // only dead effects whose last error contains this
+	filter            ledger.Filter
+	after             time.Time // only what ended, or with dead: died, later
+}
+
+func (s *replaySelection) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.effect, "effect", "", "only this effect and its reruns, or one run, EFFECT@NONCE")
+	cmd.Flags().BoolVar(&s.dead, "dead", false, "only effects that are dead")
+	open.FilterFlags(cmd, &s.filter, &s.states, &s.collection)
+	cmd.Flags().StringVar(&s.since, "since", "", "only operations that ended, or with --dead effects that died, since "+
+		"then: 24h ago, or a time such as 2026-11-21T02:00:00Z")
+	cmd.Flags().StringVar(&s.why, "error", "", "with --dead: only effects whose last error contains this `TEXT`")
+}
+
+// parse reads the arguments and flags. The error joins every problem.
+func (s *replaySelection) parse(args []string, now time.Time) error {
+	var problems []error
+	filtered := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != "" || s.since != "" || s.why != ""
+	switch {
+	case len(args) == 1 && filtered:
+		problems = append(problems, errors.New("name an operation, or select several with "+
+			"--state, --collection, --job-kind, --since or --error: not both"))
+	case len(args) == 1:
+		var err error
+		s.name, err = open.ParseOperationName(args[0])
+		problems = append(problems, err)
+	case !filtered && !s.dead:
+		problems = append(problems, errors.New("name an operation, or select several with "+
+			"--dead, --state, --collection, --job-kind or --since"))
+	}
+	if s.why != "" && !s.dead {
+		problems = append(problems, errors.New("--error: only a dead effect has one to select by; add --dead"))
+	}
+	var err error
+	s.filter.Dead, s.filter.Limit = s.dead, 500
+	s.filter, err = open.ParseFilter(s.filter, s.states, s.collection)
+	problems = append(problems, err)
+	if s.since != "" {
+		s.after, err = terminal.ParsePast(s.since, now)
+		problems = append(problems, terminal.Prefixed("--since", err))
+	}
+	if s.rerun && strings.Contains(s.effect, "@") {
+		problems = append(problems,
+			fmt.Errorf("--effect: %q is itself one run; with --rerun name the effect %q", s.effect, ledger.RuleOf(s.effect)))
+	}
+	return errors.Join(problems...)
+}
+
+// A replayTarget is one effect to run again.
+type replayTarget struct {
+	Operation operation.Key          `json:"operation"`
+	Effect    string                 `json:"effect"`
+	Status    operation.EffectStatus `json:"status"` // before it; after it, where that is known
+	// ClaimableAt is when it is tried next, where it backs off after its message.
+	ClaimableAt time.Time `json:"claimableAt,omitzero"`
+	runs        *int      // how many reruns it had when it was selected; nil without --rerun
+	// ran: it has seen the message. Of one that is run in this process: an attempt was made.
+	ran bool
+	// Of one that is run in this process: it has no handler here, or a newer revision wrote it.
+	unknown, newer bool
+	looks          int // that found no document of it
+}
+
+// unplanned is the status of an effect that no rule planned when the operation reached its state.
+const unplanned operation.EffectStatus = "never planned"
+
+// A replayFound is what a selection finds.
+type replayFound struct {
+	targets []replayTarget  // of the newest operations first
+	none    string          // why there are no targets
+	broken  []ledger.Broken // documents that cannot be read
+}
+
+// find returns the selected effects.
+func (s replaySelection) find(ctx context.Context, l *ledger.Ledger) (found replayFound, err error) {
+	if s.name.Key != "" {
+		found.targets, found.none, err = s.findNamed(ctx, l)
+		return found, err
+	}
+	found.none = s.noneOfSeveral()
+	err = open.EachPage(ctx, l, s.filter, func(page ledger.Page[operation.Record]) error {
+		targets, unreadable, err := s.ofPage(ctx, l, page.Items)
+		found.targets = append(found.targets, targets...)
+		found.broken = append(append(found.broken, page.Broken...), unreadable...)
+		return err
+	})
+	return found, err
+}
+
+// ofPage returns the selected effects of operations. When a dead effect died, and why, only its own
+// document says, which is read where it decides.
+func (s replaySelection) ofPage(
+	ctx context.Context, l *ledger.Ledger, records []operation.Record,
+) (targets []replayTarget, broken []ledger.Broken, err error) {
+	byEffect := s.dead && (!s.after.IsZero() || s.why != "")
+	settled := map[operation.Key]time.Time{}
+	for _, rec := range records {
+		if settled[rec.Key] = rec.SettledAt; byEffect || s.after.IsZero() || rec.SettledAt.After(s.after) {
+			targets = append(targets, s.targets(rec)...)
+		}
+	}
+	if !byEffect {
+		return targets, nil, nil
+	}
+	effects, broken, err := l.DeadEffects(ctx, records)
+	chosen := map[replayTarget]bool{}
+	for _, e := range effects {
+		if s.chooses(e, settled[e.Operation]) {
+			chosen[replayTarget{Operation: e.Operation, Effect: e.Name, Status: e.Status()}] = true
+		}
+	}
+	return slices.DeleteFunc(targets, func(t replayTarget) bool {
+		t.runs = nil
+		return !chosen[t]
+	}), broken, err
+}
+
+// chooses reports whether a dead effect died late enough, of the error that was asked for. Of one
+// that died under an earlier version, which recorded no time of it, the end of its operation counts.
+func (s replaySelection) chooses(e ledger.Effect, settled time.Time) bool {
+	died := e.DiedAt
+	if died.IsZero() {
+		died = settled
+	}
+	return (s.after.IsZero() || died.After(s.after)) && strings.Contains(e.LastError, s.why)
+}
+
+// findNamed is find for the one operation that was named.
+func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]replayTarget, string, error) {
+	key, err := s.name.KeyIn(ctx, l)
+	if err != nil {
+		return nil, "", err
+	}
+	rec, err := recordOrAlerts(ctx, l, key)
+	if err != nil {
+		return nil, "", open.WithRemedy(err)
+	}
+	_, planned := rec.Effects[s.effect]
+	switch {
+	case s.effect == "" || planned || s.dead:
+		return s.targets(rec), s.noneOf(rec), nil
+	case s.rerun || strings.Contains(s.effect, "@"):
+		return nil, "", noEffect(rec, s.effect, "")
+	case !rec.Registered:
+		return nil, "", open.WithRemedy(fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered))
+	case !rec.Settled():
+		return nil, "", fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
+	}
+	return []replayTarget{{Operation: rec.Key, Effect: s.effect, Status: unplanned}}, "", nil
+}
+
+// targets returns the selected effects of one operation: those that are open or dead, those that
+// are waived or withheld if they were named, and with --rerun those that are done. A rerun is not
+// itself rerun.
+func (s replaySelection) targets(rec operation.Record) []replayTarget {
+	var targets []replayTarget
+	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {
+		status := rec.Effects[name]
+		named := name == s.effect || ledger.RuleOf(name) == s.effect
+		switch {
+		case s.effect != "" && !named, s.dead && status != operation.EffectDead:
+		case s.rerun && ledger.RuleOf(name) != name:
+		case status == operation.EffectWithheld && name != s.effect:
+		case !s.rerun && (status == operation.EffectDone || status == operation.EffectWaived && name != s.effect):
+		default:
+			target := replayTarget{Operation: rec.Key, Effect: name, Status: status}
+			if s.rerun {
+				runs := ledger.Reruns(rec, name)
+				target.runs = &runs
+			}
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}

@@ -1,0 +1,3 @@
+package intents
+
+type AbandonedIntentJSON = abandonedIntentJSON

@@ -1,0 +1,76 @@
+package intents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+func newForget(outside terminal.Environment) *cobra.Command {
+	var store string
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "forget CORRELATION-ID",
+		Short: "Delete an intent that no operation has",
+		Long: "Permanently deletes an intent that no operation has, and asks first. A job that was submitted with\n" +
+			"its correlation id stays unregistered. The intent of an operation is deleted with it, by opledger forget.",
+		Example: "  opledger intent forget nightly-2026-11-21\n" +
+			"  opledger intent forget nightly-2026-11-21 --yes",
+		Args: terminal.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := intentID(args)
+			if err != nil {
+				return err
+			}
+			return decision.Forgetting(cmd, outside, store, yes, func(l *ledger.Ledger, agree func(string) error) error {
+				return forgetIntent(cmd.Context(), outside, l, id, agree)
+			})
+		},
+	}
+	open.StoreFlag(cmd, &store)
+	decision.YesFlag(cmd, &yes)
+	terminal.JSONFlag(cmd, &outside)
+	return cmd
+}
+
+// forgetIntent prints the intent of a correlation id, and deletes it if agree returns nil.
+func forgetIntent(
+	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, id string, agree func(string) error,
+) error {
+	intent, err := l.Intent(ctx, id)
+	if err != nil {
+		return withPrefixRemedy(err, id)
+	}
+	switch err := l.CanForgetIntent(ctx, intent); {
+	case errors.Is(err, ledger.ErrIntentInUse):
+		return fmt.Errorf("%w; opledger forget %s deletes both", err, intent.Operation)
+	case err != nil:
+		return err
+	}
+	about := fmt.Sprintf("%s: %s", phrase.Safe(id), intent.State)
+	if intent.Operation != "" {
+		about += " with " + phrase.Safe(string(intent.Operation))
+	}
+	if intent.Waiting() {
+		about += "; a job that was submitted with it stays unregistered"
+	}
+	if err := agree("The intent " + about + ". Delete it permanently?"); err != nil {
+		return err
+	}
+	if err := l.ForgetIntent(ctx, intent); err != nil {
+		return err
+	}
+	if outside.JSON {
+		return terminal.PrintJSON(outside.Out, map[string]any{"intent": id, "deleted": 1})
+	}
+	_, err = fmt.Fprintf(outside.Out, "intent %s forgotten\n", phrase.Safe(id))
+	return err
+}

@@ -1,0 +1,50 @@
+// Package intents has the commands of opledger intent, a file each.
+package intents
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// New makes opledger intent.
+func New(outside terminal.Environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "intent",
+		Short: "List, show, abandon and forget what submitters announced",
+		Long: "A submitter records an intent under a correlation id before it submits a job. The intent waits until\n" +
+			"the operation of that id is found.",
+		Example: "  opledger intent list\n" +
+			"  opledger intent show nightly-2026-11-21",
+		Args: terminal.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newList(outside), newShow(outside), newAbandon(outside), newForget(outside))
+	return cmd
+}
+
+// intentID returns the correlation id on a command line, to the letter: one may begin with intents/.
+func intentID(args []string) (string, error) {
+	if strings.TrimSpace(args[0]) == "" {
+		return "", terminal.Usage(errors.New("correlation id: it is empty; give the one that the submitter used"))
+	}
+	return args[0], nil
+}
+
+// withPrefixRemedy adds to the error about an intent that is not there how an alert's name of it is
+// written.
+func withPrefixRemedy(err error, id string) error {
+	short, prefixed := strings.CutPrefix(id, ledger.IntentsCollection+"/")
+	if !prefixed || !errors.Is(err, ledger.ErrNoIntent) {
+		return err
+	}
+	return fmt.Errorf("%w of the correlation id %s; for that of an alert leave intents/ out: %s", err, diag.Quote(id),
+		phrase.ShellWord(short))
+}

@@ -1,0 +1,232 @@
+// Package open finds and opens the ledger of a command: by its flag and the settings (location.go), with what
+// the ledger itself has stored (settings.go), to read or to change. It also finds operations there by what
+// was typed (operation_name.go, filter.go), and says which command helps after an error (remedies.go).
+package open
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/ledger/topic"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+// Store opens the ledger's documents and prints on stderr where they are. With mustExist it
+// makes no new file: a command on a ledger was given the wrong path.
+func Store(
+	ctx context.Context, outside terminal.Environment, where Location, mustExist bool,
+) (store ledger.Store, err error) {
+	defer func() { err = terminal.Unread(err) }()
+	outside.Note("the ledger is in %s", where)
+	if !where.IsFile() {
+		return firestore.Open(ctx, where.project, where.Database)
+	}
+	if mustExist {
+		if err := where.exists(); err != nil {
+			return nil, err
+		}
+	}
+	if where.ReadOnly {
+		return sqlite.OpenReader(ctx, where.SQLite, time.Now)
+	}
+	return sqlite.Open(ctx, where.SQLite, time.Now)
+}
+
+// Reader opens an existing ledger for a command that changes nothing. The returned function closes
+// it.
+func Reader(ctx context.Context, outside terminal.Environment, flag string) (*ledger.Ledger, func() error, error) {
+	return Ledger(ctx, outside, flag, true)
+}
+
+// Ledger opens an existing ledger for a command that plans no effects, perhaps to read it alone.
+// The returned function closes it.
+func Ledger(
+	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
+) (*ledger.Ledger, func() error, error) {
+	store, _, err := openFound(ctx, outside, flag, readOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return l, store.Close, nil
+}
+
+// openFound opens an existing ledger's documents.
+func openFound(
+	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
+) (store ledger.Store, where Location, err error) {
+	if where, err = Find(outside, flag); err != nil {
+		return nil, where, terminal.Usage(err)
+	}
+	where.ReadOnly = readOnly
+	store, err = Store(ctx, outside, where, true)
+	return store, where, err
+}
+
+// A reading is an existing ledger that is only read.
+type reading struct {
+	*ledger.Ledger
+	Store ledger.Store
+	Where Location
+}
+
+// Read is Reader for a command with settings T: what is not set is what the ledger has stored
+// [L7]. Close its store.
+func Read[T any](ctx context.Context, outside terminal.Environment, flag string) (settings T, r reading, err error) {
+	if settings, err = config.Parse[T](outside.Variables); err != nil {
+		return settings, r, terminal.Usage(err)
+	}
+	if r.Store, r.Where, err = openFound(ctx, outside, flag, true); err != nil {
+		return settings, r, err
+	}
+	stored, err := ledger.ReadSettings(ctx, r.Store)
+	if adopted, adoptErr := config.Parse[T](config.Adopt(outside.Variables, stored)); err == nil && adoptErr == nil {
+		settings = adopted
+	} else {
+		outside.Note("%v: what is set here counts, and the defaults", cmp.Or(err, adoptErr))
+	}
+	if r.Ledger, err = ledger.New(r.Store, ledger.DefaultSettings(), ledger.Options{}); err != nil {
+		return settings, r, errors.Join(err, r.Store.Close())
+	}
+	return settings, r, nil
+}
+
+// Write is Server for a command on an existing ledger: what is not set is what the ledger has
+// stored [L7]. Effects whose rules alone are stored are left to the workers of serve.
+func Write(
+	ctx context.Context, outside terminal.Environment, settings server.Settings, where Location, options server.Options,
+) (Writer, error) {
+	store, err := Store(ctx, outside, where, true)
+	if err != nil {
+		return Writer{}, err
+	}
+	settings.Ledger, err = Settings(ctx, outside, store, settings.Ledger, !where.ReadOnly)
+	if err != nil {
+		return Writer{}, errors.Join(err, store.Close())
+	}
+	options.Log, options.FollowPause = logging.New(outside.Err, ""), true
+	left := settings.Ledger.Taken() && where.Topic == ""
+	if left {
+		options.Wake = func(ctx context.Context) error {
+			_, err := where.AskServe(ctx, "/sweep")
+			if err != nil {
+				outside.Note("%v: what is open here waits for its next sweep, at its start or at its interval", err)
+			}
+			return err
+		}
+	}
+	w, err := serverOver(ctx, outside, store, settings, where, options)
+	w.Left, w.Settings = left, settings.Ledger
+	return w, err
+}
+
+// Server makes the functions over the store and the topic of a location, and adds both to
+// options.
+func Server(
+	ctx context.Context, outside terminal.Environment, settings server.Settings, where Location, options server.Options,
+) (Writer, error) {
+	store, err := Store(ctx, outside, where, false)
+	if err != nil {
+		return Writer{}, err
+	}
+	return serverOver(ctx, outside, store, settings, where, options)
+}
+
+// serverOver is Server over an opened store, which it closes.
+func serverOver(
+	ctx context.Context, outside terminal.Environment, store ledger.Store, settings server.Settings, where Location,
+	options server.Options,
+) (Writer, error) {
+	closeAll := store.Close
+	options.Store, options.Now = store, time.Now
+	if file, ok := store.(*sqlite.Store); ok {
+		options.Expire, options.Ready, options.InPlace = file.Expire, file.Ready, file.InPlace
+	}
+	if where.Topic != "" {
+		messages, err := topic.Open(ctx, where.project, where.Topic)
+		if err != nil {
+			return Writer{}, errors.Join(err, store.Close())
+		}
+		options.Publisher, options.Topic = messages, where.Topic
+		closeAll = func() error { return errors.Join(messages.Close(), store.Close()) }
+	}
+	options.FollowPause = options.FollowPause && followsPause(outside, where)
+	s, err := server.New(ctx, settings, options)
+	if err != nil {
+		return Writer{}, errors.Join(err, closeAll())
+	}
+	w := Writer{Server: s, Close: func() error { return errors.Join(s.Close(), closeAll()) }}
+	if where.Topic == "" {
+		if w.Paused, err = s.Paused(ctx); err != nil {
+			return Writer{}, errors.Join(err, w.Close())
+		}
+	}
+	if w.Paused && options.FollowPause {
+		outside.Note(pauseNote)
+	}
+	return w, nil
+}
+
+// WriterSettings are the settings of a command that changes the ledger: no webhook, and Gemini only
+// for effects that run once per item.
+type WriterSettings struct {
+	Project  config.Project
+	Ledger   config.Ledger
+	Handlers config.Handlers
+	Results  config.Results
+}
+
+// A Writer is a ledger that a command changes. Effects that it plans are run by Drain, or
+// published.
+type Writer struct {
+	*server.Server
+	Close  func() error // of all that was opened
+	Paused bool         // effects were not run in this process when it was opened, only accepted
+	Left   bool         // effects are not run in this process, but by serve
+	// Settings are those of the command, with what the ledger has stored.
+	Settings config.Ledger
+}
+
+// Server are the settings as those of the functions.
+func (s WriterSettings) Server() server.Settings {
+	return server.Settings{Project: s.Project, Ledger: s.Ledger, Handlers: s.Handlers, Results: s.Results}
+}
+
+// NewWriter opens the ledger with the settings of the functions, and prints on stderr which effects
+// may be planned.
+func NewWriter(
+	ctx context.Context, outside terminal.Environment, where Location, settings WriterSettings) (Writer, error,
+) {
+	return Write(ctx, outside, settings.Server(), where, server.Options{})
+}
+
+// Do calls change, runs the effects that were planned in the process, and closes the ledger.
+func (w Writer) Do(ctx context.Context, change func() error) error {
+	err := change()
+	w.Drain(ctx) // also after an error: effects may have been planned before it
+	return errors.Join(err, w.Close())
+}
+
+// Change opens an existing ledger for do, and closes it.
+func Change(ctx context.Context, outside terminal.Environment, flag string, do func(Writer) error) error {
+	settings, where, err := Parse[WriterSettings](outside, flag)
+	if err != nil {
+		return err
+	}
+	w, err := NewWriter(ctx, outside, where, settings)
+	if err != nil {
+		return err
+	}
+	return w.Do(ctx, func() error { return do(w) })
+}

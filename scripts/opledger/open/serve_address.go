@@ -1,0 +1,137 @@
+package open
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/server"
+)
+
+// A ServeAddress says where one run of serve answers that has a ledger in a file, for the commands on it.
+// It stands in a file beside the ledger that only its owner can read.
+type ServeAddress struct {
+	URL string `json:"url"`
+	// Key is that run's own. With it serve proves who it is, and a command that it may ask: after a SIGKILL
+	// the file stays, and another program may have the port.
+	Key string `json:"key"`
+}
+
+// Announce writes the address of a serve that begins, in a file of its own: several may share a ledger.
+// The returned function removes it. What a serve that was killed has left is removed, too.
+func (l Location) Announce(ctx context.Context, address ServeAddress) (withdraw func(), err error) {
+	if !l.IsFile() {
+		return func() {}, nil
+	}
+	client := newServeClient()
+	defer client.CloseIdleConnections()
+	for _, file := range l.addressFiles() {
+		if other, ok := readAddress(file); !ok || !other.proves(ctx, client) {
+			_ = os.Remove(file) // one that stays harms nothing: it proves nothing
+		}
+	}
+	file, err := os.CreateTemp(filepath.Dir(l.SQLite), l.addressPrefix()+"*") // of mode 0600
+	if err == nil {
+		err = errors.Join(json.NewEncoder(file).Encode(address), file.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("writing the address of serve beside the ledger: %w", err)
+	}
+	return func() { _ = os.Remove(file.Name()) }, nil
+}
+
+// addressPrefix begins the names of the files with addresses.
+func (l Location) addressPrefix() string { return filepath.Base(l.SQLite) + ".serve-" }
+
+// addressFiles returns the files with addresses, that of the serve which began last first: its settings
+// count [L7].
+func (l Location) addressFiles() []string {
+	if !l.IsFile() {
+		return nil
+	}
+	entries, _ := os.ReadDir(filepath.Dir(l.SQLite)) // a folder that cannot be read names no serve
+	began := map[string]time.Time{}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(entry.Name(), l.addressPrefix()) {
+			began[filepath.Join(filepath.Dir(l.SQLite), entry.Name())] = info.ModTime()
+		}
+	}
+	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return began[b].Compare(began[a]) })
+}
+
+func readAddress(file string) (address ServeAddress, ok bool) {
+	text, err := os.ReadFile(file)
+	if err != nil || json.Unmarshal(text, &address) != nil {
+		return ServeAddress{}, false
+	}
+	return address, address.URL != "" && address.Key != ""
+}
+
+// newServeClient returns a client without a proxy: serve is on this machine.
+func newServeClient() *http.Client { return &http.Client{Transport: &http.Transport{}} }
+
+// probeServe is how long the serve that was announced may take to say that it is the one.
+const probeServe = 5 * time.Second
+
+// proves reports whether the serve that was announced answers there.
+func (a ServeAddress) proves(ctx context.Context, client *http.Client) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeServe)
+	defer cancel()
+	nonce := rand.Text()
+	var health struct{ Proof string }
+	body, err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "")
+	return err == nil && json.Unmarshal(body, &health) == nil && server.Proves(a.Key, nonce, health.Proof)
+}
+
+// ErrNoServe: no serve runs on the ledger.
+var ErrNoServe = errors.New("no opledger serve runs on this ledger")
+
+// AskServe sends a POST without a body to a serve that runs on the ledger, and returns its answer. The
+// error is ErrNoServe where none runs.
+func (l Location) AskServe(ctx context.Context, path string) ([]byte, error) {
+	client := newServeClient()
+	defer client.CloseIdleConnections()
+	for _, file := range l.addressFiles() {
+		address, ok := readAddress(file)
+		if !ok || !address.proves(ctx, client) {
+			continue
+		}
+		body, err := askAt(ctx, client, http.MethodPost, address.URL+path, address.Key)
+		if err != nil {
+			return nil, fmt.Errorf("asking serve on %s: %w", address.URL, err)
+		}
+		return body, nil
+	}
+	return nil, ErrNoServe
+}
+
+// askAt sends a request without a body. An answer other than 200 is an error.
+func askAt(ctx context.Context, client *http.Client, method, url, key string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	err = errors.Join(err, answer.Body.Close())
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(body)))
+	}
+	return body, err
+}

@@ -1,0 +1,134 @@
+package open_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// addresses returns the files beside the ledger that say where a serve is, and what is in them.
+func addresses(f commandtest.File) map[string][]byte {
+	f.T.Helper()
+	paths, err := filepath.Glob(f.Path + ".serve*")
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	found := map[string][]byte{}
+	for _, path := range paths {
+		if found[path], err = os.ReadFile(path); err != nil {
+			f.T.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			f.T.Errorf("%v %v", info, err)
+		}
+	}
+	return found
+}
+
+// asks checks whether reconcile on the file finds a serve that makes its pass.
+func asks(f commandtest.File, finds bool, variables ...string) {
+	f.T.Helper()
+	s := commandtest.Run(f.T, variables, "reconcile", "--store", f.Store())
+	if made := strings.Contains(s.Err, "made the pass"); made != finds || finds && s.Code != terminal.ExitDone {
+		f.T.Errorf("exit code %d: %s%s", s.Code, s.Out, s.Err)
+	}
+}
+
+// TestServeAddressOfAnother: of a serve that was killed the address stays. Another user of the machine who
+// has its port since, and answers what that serve told everyone, is sent nothing that opens anything, and
+// is not believed [G7].
+func TestServeAddressOfAnother(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	s := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_SERVE_TOKEN=" +
+		commandtest.ServeToken}, "--schedule=false")
+	answer, err := http.Get(s.URL + "/health?nonce=noted-before")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted, err := io.ReadAll(answer.Body)
+	if err := answer.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	left := addresses(f)
+	if err != nil || len(left) != 1 {
+		t.Fatalf("%v, %v", left, err)
+	}
+	s.Stop()
+	if stay := addresses(f); len(stay) > 0 {
+		t.Errorf("serve leaves %v", stay)
+	}
+	for path, text := range left { // as SIGKILL leaves them
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Skip("its port was taken since: ", err)
+	}
+	var mu sync.Mutex
+	var sent []string
+	other := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
+			_, _ = w.Write(noted) // a caller that left does not matter
+		},
+	)}}
+	other.Start()
+	defer other.Close()
+	asks(f, false, "OPLEDGER_SERVE_TOKEN="+commandtest.ServeToken, "OPLEDGER_TOKEN="+commandtest.ServeToken)
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(sent, ", "); got != "GET /health " {
+		t.Errorf("it was sent %q", got)
+	}
+}
+
+// TestServeAddressNeedsNoToken: a command asks the serve on its ledger with what stands beside the ledger,
+// and never with a token of the environment, which may be another server's.
+func TestServeAddressNeedsNoToken(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	s := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_SERVE_TOKEN="}, "--schedule=false")
+	asks(f, true, "OPLEDGER_TOKEN="+commandtest.ServeToken)
+	if log := s.Stop(); strings.Contains(log, "refused") {
+		t.Errorf("a token was tried: %s", log)
+	}
+}
+
+// TestServeAddresses: of several serves on one file each is found, whichever ends first; one that starts
+// removes what a killed one left.
+func TestServeAddresses(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	if err := os.WriteFile(f.Path+".serve-killed", []byte(`{"url":"http://127.0.0.1:1","key":"k"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := func() commandtest.Served {
+		return commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_SERVE_TOKEN="}, "--schedule=false")
+	}
+	first, second := start(), start()
+	asks(f, true)
+	second.Stop()
+	asks(f, true)
+	third := start()
+	first.Stop()
+	asks(f, true)
+	if left := addresses(f); len(left) != 1 {
+		t.Errorf("%v", left)
+	}
+	third.Stop()
+	asks(f, false)
+}

@@ -1,0 +1,222 @@
+package open_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// A publisher receives the effect publish of a serve with settings of its own.
+type publisher struct {
+	refuses  atomic.Bool
+	accepted atomic.Int32
+	url      string
+}
+
+func newPublisher(t *testing.T) *publisher {
+	t.Helper()
+	p := &publisher{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if p.refuses.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		p.accepted.Add(1)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+// serves starts serve on the file, with the effect publish and a retention of its own.
+func (p *publisher) serves(t *testing.T, f commandtest.File, args ...string) commandtest.Served {
+	t.Helper()
+	return commandtest.Serving(t, []string{
+		"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "OPLEDGER_RETENTION=72h",
+		"OPLEDGER_SERVE_TOKEN=", // it makes one
+		"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: '" + p.url + "/secret-path'}]",
+	}, args...)
+}
+
+// statuses are the effects of an operation, by name.
+func statuses(f commandtest.File, key operation.Key) (statuses map[string]operation.EffectStatus) {
+	f.T.Helper()
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		rec, err := l.Record(ctx, key)
+		statuses = rec.Effects
+		return err
+	})
+	return statuses
+}
+
+// TestFreshShellPlans: register in a shell without serve's settings plans what serve would plan, and
+// serve performs it; without a serve it stays open until one starts [L7].
+func TestFreshShellPlans(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	s := p.serves(t, f)
+	for _, key := range []operation.Key{"batches/a", "batches/b"} {
+		f.Settle(key, operation.Succeeded, operation.Result{})
+	}
+	said := commandtest.Run(t, nil, "register", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone,
+		"effects that may be planned: publish (as serve has stored them")
+	if strings.Contains(said.Err, "secret-path") {
+		t.Errorf("it prints a URL: %s", said.Err)
+	}
+	commandtest.Run(t, nil, "wait", "batches/a", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+	if got := statuses(f, "batches/a"); len(got) != 1 || got["publish"] != operation.EffectDone || p.accepted.Load() != 1 {
+		t.Errorf("%v, accepted %d", got, p.accepted.Load())
+	}
+	s.Stop()
+	commandtest.Run(t, nil, "register", "batches/b", "--store", f.Store()).Want(t, terminal.ExitDone,
+		"no opledger serve runs on this ledger")
+	if got := statuses(f, "batches/b"); len(got) != 1 || got["publish"] != operation.EffectOpen {
+		t.Errorf("without serve: %v", got)
+	}
+	defer p.serves(t, f, "--schedule=false").Stop()
+	commandtest.Run(t, nil, "wait", "batches/b", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+	if text, err := os.ReadFile(f.Path); err != nil || strings.Contains(string(text), "secret-path") {
+		t.Errorf("the ledger holds a URL: %v", err)
+	}
+}
+
+// TestFreshShellReplays: replay in a shell without serve's settings has serve run the effect, and waits
+// for its outcome; without a serve it leaves the effect open for one [L7, G5].
+func TestFreshShellReplays(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	p.refuses.Store(true)
+	s := p.serves(t, f)
+	for _, name := range []string{"batches/a", "batches/b"} {
+		f.Settle(operation.Key(name), operation.Succeeded, operation.Result{})
+		commandtest.Run(t, nil, "register", name, "--store", f.Store()).Want(t, terminal.ExitDone)
+		commandtest.Run(t, nil, "wait", name, "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitFailed)
+	}
+	p.refuses.Store(false)
+	said := commandtest.Run(t, nil, "replay", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone)
+	if got := statuses(f, "batches/a")["publish"]; got != operation.EffectDone ||
+		!strings.Contains(said.Out, "asked serve for 1 effect of 1 operation\n1 done") {
+		t.Errorf("%s\n%s", got, said.Out)
+	}
+	s.Stop()
+	said = commandtest.Run(t, nil, "replay", "--dead", "--yes", "--store", f.Store()).Want(t, terminal.ExitDone,
+		"no opledger serve runs on this ledger")
+	if got := statuses(f, "batches/b")["publish"]; got != operation.EffectOpen ||
+		!strings.Contains(said.Out, "batches/b  publish  open\nleft 1 effect of 1 operation to serve") {
+		t.Errorf("without serve: %s\n%s", got, said.Out)
+	}
+	defer p.serves(t, f, "--schedule=false").Stop()
+	commandtest.Run(t, nil, "wait", "batches/b", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+}
+
+// TestFreshShellReconciles: a pass in a shell without serve's settings and API key is made by serve, also
+// where what is set differs; without a serve the command says what it lacks [L7].
+func TestFreshShellReconciles(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	sim, variables := commandtest.FakeGemini(t, f)
+	name := commandtest.Batch(t, sim, "ended", geminisim.StateSucceeded)
+	s := commandtest.Serving(t, append(variables, "OPLEDGER_SERVE_TOKEN="), "--schedule=false")
+	commandtest.Run(t, nil, "register", name, "--store", f.Store()).Want(t, terminal.ExitDone)
+	here := []string{"OPLEDGER_RETENTION=48h"}
+	commandtest.Run(t, here, "reconcile", "--store", f.Store()).Want(t, terminal.ExitDone, "made the pass").Says(t,
+		"checked 1: settled 1,")
+	commandtest.Run(t, nil, "wait", name, "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+	var summary map[string]any
+	commandtest.OneObject(t, commandtest.Run(t, nil, "reconcile", "--json", "--store", f.Store()).Want(t,
+		terminal.ExitDone).Out, &summary)
+	if summary["due"] != 0.0 {
+		t.Errorf("%v", summary)
+	}
+	commandtest.Run(t, here, "reconcile", "--override-settings", "--store", f.Store()).Want(t, terminal.ExitUsage,
+		"GEMINI_API_KEY")
+	s.Stop()
+	commandtest.Run(t, nil, "reconcile", "--store", f.Store()).Want(t, terminal.ExitUsage, "GEMINI_API_KEY")
+}
+
+// TestReadersTakeSettings: status, show and the console judge by what the ledger has stored, where a variable
+// does not say otherwise [L7].
+func TestReadersTakeSettings(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	_, variables := commandtest.FakeGemini(t, f)
+	s := commandtest.Serving(t, append(variables, "OPLEDGER_INTERVAL=20ms", "OPLEDGER_MAX_ATTEMPTS=33",
+		"OPLEDGER_RETRY_FOR=5h"),
+		"--schedule=false")
+	commandtest.Run(t, nil, "reconcile", "--store", f.Store()).Want(t, terminal.ExitDone)
+	s.Stop()
+	f.With(func(ctx context.Context, l *ledger.Ledger) error { // the pass is three intervals old
+		for {
+			last, now, err := l.LastPass(ctx)
+			if err != nil || now.Sub(last.Ended) > 60*time.Millisecond {
+				return err
+			}
+		}
+	})
+	const late = "last pass ended"
+	commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed, late)
+	own := []string{"OPLEDGER_INTERVAL=1h", "OPLEDGER_MAX_ATTEMPTS=44"}
+	commandtest.Run(t, own, "status", "--store", f.Store()).Want(t, terminal.ExitDone)
+
+	f.Dead("batches/a")
+	commandtest.Run(t, nil, "show", "batches/a", "--json", "--store", f.Store()).Want(t, terminal.ExitDone).Says(t,
+		`"maxAttempts": 33`)
+	commandtest.Run(t, own, "show", "batches/a", "--json", "--store", f.Store()).Want(t, terminal.ExitDone).Says(t,
+		`"maxAttempts": 44`)
+	for _, args := range [][]string{nil, {"--allow-actions"}} {
+		url, stop := commandtest.ConsoleOver(t, f, nil, args...)
+		_, first := commandtest.Fetch(t, "GET", url+"/", "")
+		_, settings := commandtest.Fetch(t, "GET", url+"/console/settings", "")
+		if stop(); !strings.Contains(first, late) || !strings.Contains(settings, "<dd>20ms</dd>") {
+			t.Errorf("%v: late %v: %s", args, strings.Contains(first, late), settings)
+		}
+	}
+	for _, args := range [][]string{nil, {"--allow-actions", "--override-settings"}} {
+		url, stop := commandtest.ConsoleOver(t, f, own, args...)
+		_, first := commandtest.Fetch(t, "GET", url+"/", "")
+		said := stop()
+		if strings.Contains(first, late) || !strings.Contains(said, "OPLEDGER_INTERVAL: it is 1h0m0s here, and 20ms in") {
+			t.Errorf("%v: late %v: %s", args, strings.Contains(first, late), said)
+		}
+	}
+}
+
+// TestSettingsThatDiffer: a command with other settings than the ledger's writes nothing and says what
+// differs; --override-settings writes all the same, and a command that only reads does not mind [L7].
+func TestSettingsThatDiffer(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	p.serves(t, f).Stop()
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	differs := []string{"OPLEDGER_RETENTION=48h", "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: log}]"}
+	for _, args := range [][]string{
+		{"register", "batches/a"}, {"abandon", "batches/a", "--reason", "r"}, {"replay", "batches/a"},
+	} {
+		s := commandtest.Run(t, differs, append(args, "--store", f.Store())...).Want(t, terminal.ExitUsage,
+			"OPLEDGER_RETENTION: it is 48h0m0s here, and 72h0m0s in the ledger",
+			"OPLEDGER_EFFECTS: it lacks publish, which the ledger has", "--override-settings")
+		if s.Complaint(t); s.Out != "" {
+			t.Errorf("%v: %s", args, s.Out)
+		}
+	}
+	if got := statuses(f, "batches/a"); len(got) != 0 {
+		t.Errorf("planned %v", got)
+	}
+	commandtest.Run(t, differs, "replay", "--dead", "--dry-run", "--store", f.Store()).Want(t, terminal.ExitDone)
+	commandtest.Run(t, differs, "register", "batches/a", "--override-settings", "--store", f.Store()).Want(t,
+		terminal.ExitDone)
+	if got := statuses(f, "batches/a"); got["log"] != operation.EffectDone {
+		t.Errorf("with what is set here: %v", got)
+	}
+}

@@ -1,0 +1,8 @@
+package operations
+
+const WaitEvery = waitEvery
+
+type DeadEffect = deadEffect
+type EffectJSON = effectJSON
+type ResolvedJSON = resolvedJSON
+type StoryJSON = storyJSON

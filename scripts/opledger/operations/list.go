@@ -1,0 +1,183 @@
+// Package operations has the commands about operations: list, show, wait, reconcile, abandon, resolve and
+// forget, a file each, and status, which counts them.
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A listing is one call of list.
+type listing struct {
+	filter ledger.Filter
+	// late and unregistered choose operations that are so at the time of the call.
+	late, unregistered bool
+	asJSON             bool
+	width              int // of the terminal; 0: none, or --wide
+}
+
+// NewList makes opledger list.
+func NewList(outside terminal.Environment) *cobra.Command {
+	var store, collection string
+	var from terminal.PageFlags
+	var states []string
+	var q listing
+	var wide, watch bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List operations, newest first",
+		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --late lists\n" +
+			"those of them that are pending for too long, by age. --dead lists the dead effects, also of alerts, with\n" +
+			"when and why each died. --conflict lists operations that ended in two ways: the first end stands, and\n" +
+			"the other is beside it. --unregistered lists operations that only events reported: none of their\n" +
+			"effects runs. opledger resolve takes an operation off the last two. On a terminal rows are cut to its\n" +
+			"width and times are relative; --wide shows all. A document that cannot be read, or that another\n" +
+			"program wrote, is left alone and has a row that says so.",
+		Example: "  opledger list\n" +
+			"  opledger list --state FAILED,EXPIRED --job-kind 'nightly-*' --json\n" +
+			"  opledger list --pending --watch\n" +
+			"  opledger list --late\n" +
+			"  opledger list --dead\n" +
+			"  opledger list --conflict",
+		Args: terminal.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err, pageErr error
+			q.filter, err = open.ParseFilter(q.filter, states, collection)
+			q.filter.After, pageErr = from.Parse()
+			if err := errors.Join(err, pageErr); err != nil {
+				return terminal.Usage(err)
+			}
+			q.filter.Limit = from.Limit
+			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
+			if err != nil {
+				return err
+			}
+			q.width, q.asJSON = outside.Width(wide), outside.JSON
+			err = terminal.Repeated(cmd.Context(), outside, watch,
+				func(w io.Writer) error { return q.print(cmd.Context(), w, l) })
+			return errors.Join(err, closeStore())
+		},
+	}
+	open.StoreFlag(cmd, &store)
+	open.FilterFlags(cmd, &q.filter, &states, &collection)
+	flags := cmd.Flags()
+	flags.BoolVar(&q.filter.Pending, "pending", false,
+		"only pending operations, in the order of their next look-up")
+	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, also those of alerts")
+	flags.BoolVar(&q.late, "late", false,
+		"only operations that are pending for too long, or that Gemini does not know, the oldest first")
+	flags.BoolVar(&q.unregistered, "unregistered", false,
+		"only operations that an event reported and that are not registered, the newest first;\n"+
+			"without those that were resolved")
+	flags.BoolVar(&q.filter.Conflict, "conflict", false,
+		"operations for which an event named another end than the one that stands, the newest first;\n"+
+			"without those that were resolved")
+	from.Add(cmd, "operations")
+	terminal.WatchFlag(cmd, &watch)
+	terminal.WideFlag(cmd, &wide)
+	terminal.JSONFlag(cmd, &outside)
+	terminal.Exclusive(cmd, "pending", "dead", "conflict", "late", "unregistered")
+	return cmd
+}
+
+// print prints one page of the list.
+func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error {
+	s := terminal.Screen{Width: q.width}
+	var err error
+	if s.Width > 0 || q.filter.Pending || q.late || q.unregistered {
+		if s.Now, err = l.Now(ctx); err != nil {
+			return err
+		}
+	}
+	if q.late {
+		q.filter.Late = s.Now
+	}
+	if q.unregistered {
+		q.filter.Unregistered = s.Now
+	}
+	page, err := q.find(ctx, l)
+	if err != nil {
+		return err
+	}
+	switch {
+	case q.filter.Dead:
+		return q.printDead(ctx, w, l, s, page)
+	case q.asJSON:
+		return terminal.PrintJSON(w, operationsJSON(page, page.Broken))
+	case q.filter.Pending, q.late:
+		err = printPending(w, s, page)
+	case q.filter.Conflict:
+		err = printConflicts(w, s, page)
+	default:
+		err = printOperations(w, s, page)
+	}
+	return errors.Join(err, q.printMore(ctx, w, l, page))
+}
+
+// find returns the page. With a job kind one call of List may find fewer than the limit.
+func (q listing) find(ctx context.Context, l *ledger.Ledger) (page ledger.Page[operation.Record], err error) {
+	for filter := q.filter; ; filter.After = page.Next {
+		filter.Limit = q.filter.Limit - len(page.Items) - len(page.Broken)
+		found, err := l.List(ctx, filter)
+		if err != nil {
+			return page, err
+		}
+		page.Items, page.Broken = append(page.Items, found.Items...), append(page.Broken, found.Broken...)
+		page.Next = found.Next
+		if page.Next.Path == "" || len(page.Items)+len(page.Broken) >= q.filter.Limit {
+			return page, nil
+		}
+	}
+}
+
+// PrintMore ends a page of operations. Not every filter is counted.
+func (q listing) printMore(
+	ctx context.Context, w io.Writer, l *ledger.Ledger, page ledger.Page[operation.Record],
+) error {
+	total := func() (ledger.Total, error) { return l.CountOperations(ctx, q.filter) }
+	if !q.filter.Counted() {
+		total = nil
+	}
+	return terminal.PrintMore(w, len(page.Items)+len(page.Broken), total, page.Next)
+}
+
+func printOperations(w io.Writer, s terminal.Screen, page ledger.Page[operation.Record]) error {
+	if len(page.Items)+len(page.Broken) == 0 {
+		_, err := fmt.Fprintln(w, "no operations")
+		return err
+	}
+	headings := []any{"OPERATION", "STATE", "JOB KIND", "SUBMITTED", "SETTLED", "EFFECTS"}
+	if s.Width == 0 {
+		headings = slices.Insert(headings, 5, any("BY"), any("LOOK-UPS"))
+	}
+	rows := make([][]any, len(page.Items))
+	for i, r := range page.Items {
+		rows[i] = []any{
+			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
+		}
+		if s.Width == 0 {
+			rows[i] = slices.Insert(rows[i], 5, any(phrase.Safe(string(r.SettledBy))), any(r.Attempts))
+		}
+	}
+	return terminal.PrintPage(w, s, headings, rows, page.Broken)
+}
+
+// operationsJSON is a page of operations as JSON.
+func operationsJSON(page ledger.Page[operation.Record], broken []ledger.Broken) map[string]any {
+	reports := make([]operation.Report, len(page.Items))
+	for i, rec := range page.Items {
+		reports[i] = rec.Report()
+	}
+	return terminal.PageJSON("operations", reports, broken, page.Next)
+}

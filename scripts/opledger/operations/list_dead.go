@@ -1,0 +1,71 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A deadEffect is a dead effect as JSON.
+type deadEffect struct {
+	Operation operation.Key `json:"operation"`
+	Effect    string        `json:"effect"`
+	DiedAt    time.Time     `json:"diedAt,omitzero"`
+	Attempts  int           `json:"attempts"`
+	Error     string        `json:"error"`
+}
+
+// printDead prints the dead effects of a page of operations, and how many died of each error.
+func (q listing) printDead(
+	ctx context.Context, w io.Writer, l *ledger.Ledger, s terminal.Screen, page ledger.Page[operation.Record],
+) error {
+	effects, broken, err := l.DeadEffects(ctx, page.Items)
+	if err != nil {
+		return err
+	}
+	broken = append(page.Broken, broken...)
+	groups := phrase.GroupFailures(effects)
+	if q.asJSON {
+		fields := operationsJSON(page, broken)
+		dead := make([]deadEffect, len(effects))
+		for i, e := range effects {
+			dead[i] = deadEffect{e.Operation, e.Name, e.DiedAt, e.Attempts, e.LastError}
+		}
+		fields["effects"], fields["errors"] = dead, groups
+		return terminal.PrintJSON(w, fields)
+	}
+	if len(effects)+len(broken) == 0 {
+		_, err := fmt.Fprintln(w, "no effect is dead")
+		return err
+	}
+	rows := make([][]any, len(effects))
+	for i, e := range effects {
+		rows[i] = []any{
+			phrase.Safe(string(e.Operation)), phrase.Safe(e.Name), e.DiedAt, e.Attempts, phrase.Safe(e.LastError),
+		}
+	}
+	headings := []any{"OPERATION", "EFFECT", "DIED", "ATTEMPTS", "ERROR"}
+	return errors.Join(
+		terminal.PrintPage(w, s, headings, rows, broken), printFailures(w, s, groups), q.printMore(ctx, w, l, page),
+	)
+}
+
+// printFailures prints how many effects died of each error.
+func printFailures(w io.Writer, s terminal.Screen, groups []phrase.FailureGroup) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	rows := [][]any{{"EFFECTS", "NEWEST", "ERROR"}}
+	for _, g := range groups {
+		rows = append(rows, []any{g.Count, g.Newest, g.Failure})
+	}
+	_, err := fmt.Fprintln(w)
+	return errors.Join(err, s.Rows(w, rows))
+}

@@ -1,0 +1,141 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/reconcile"
+)
+
+// NewReconcile makes opledger reconcile.
+func NewReconcile(outside terminal.Environment) *cobra.Command {
+	var store string
+	cmd := &cobra.Command{
+		Use:   "reconcile [NAME]",
+		Short: "Make one pass, or look one operation up, now",
+		Long: "Makes one pass over everything that is due. With NAME it looks one operation up, due or not, and\n" +
+			"applies Gemini's answer. Without a topic it runs due effects in this process, but none in a pause of\n" +
+			"opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.\n\n" +
+			"Where opledger serve runs on the ledger's file, the pass is made by it, with its settings and its API key.\n" +
+			"With --override-settings it is made here.",
+		Example: "  opledger reconcile\n" +
+			"  opledger reconcile batches/abc123",
+		Args: terminal.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			var name open.OperationName
+			var err error
+			if len(args) == 1 {
+				if name, err = open.ParseOperationName(args[0]); err != nil {
+					return err
+				}
+			}
+			if len(args) == 0 && !outside.Override {
+				if summary, asked := passOfServe(ctx, outside, store); asked {
+					return printPass(outside, summary)
+				}
+			}
+			settings, where, err := open.Parse[open.PassSettings](outside, store)
+			if err != nil {
+				return err
+			}
+			s, err := open.Write(ctx, outside, settings.Server(), where, server.Options{})
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				err = reconcileOne(ctx, outside, s.Server, name)
+			} else {
+				err = reconcileAll(ctx, outside, s.Server)
+			}
+			s.Drain(ctx)
+			return errors.Join(err, s.Close())
+		},
+	}
+	open.StoreFlag(cmd, &store)
+	open.OverrideFlag(cmd, &outside)
+	terminal.JSONFlag(cmd, &outside)
+	return cmd
+}
+
+// passOfServe asks the serve that runs on the ledger for a pass. asked is false where none runs, or where
+// it made none, which stderr says: two passes at once harm nothing, so that this process may make it.
+func passOfServe(
+	ctx context.Context, outside terminal.Environment, flag string) (summary reconcile.Summary, asked bool,
+) {
+	where, err := open.Find(outside, flag)
+	if err != nil {
+		return summary, false // the settings are read again, with what is wrong
+	}
+	answer, err := where.AskServe(ctx, "/reconcile")
+	if err == nil {
+		err = json.Unmarshal(answer, &summary)
+	}
+	switch {
+	case err == nil:
+		outside.Note("serve on the ledger %s made the pass, with its settings", where)
+	case !errors.Is(err, open.ErrNoServe):
+		outside.Note("%v: the pass is made here", err)
+	}
+	return summary, err == nil
+}
+
+func reconcileAll(ctx context.Context, outside terminal.Environment, s *server.Server) error {
+	summary, err := s.Reconciler.Pass(ctx)
+	if err != nil {
+		return err
+	}
+	return printPass(outside, summary)
+}
+
+// printPass prints what a pass did. The error is that some items could not be handled.
+func printPass(outside terminal.Environment, summary reconcile.Summary) (err error) {
+	if outside.JSON {
+		err = terminal.PrintJSON(outside.Out, summary)
+	} else {
+		_, err = fmt.Fprintf(outside.Out,
+			"due %d, checked %d: settled %d, running %d, unknown %d, missing %d, stuck %d; effects requeued %d; errors %d\n",
+			summary.Due, summary.Checked, summary.Settled, summary.Running, summary.Unknown, summary.Missing, summary.Stuck,
+			summary.EffectsRequeued, summary.Errors)
+	}
+	if err == nil && summary.Newer > 0 && !outside.JSON {
+		_, err = fmt.Fprintf(outside.Out,
+			"left alone %s that a newer revision of opledger wrote: use that one, or a later one\n",
+			phrase.Counted(summary.Newer, "document"))
+	}
+	if err == nil && summary.More && !outside.JSON {
+		_, err = fmt.Fprintln(outside.Out,
+			"the time ran out before everything due was checked: run it again, or leave the rest to the next pass")
+	}
+	if err == nil && summary.Errors > 0 {
+		err = fmt.Errorf("%s failed: the log says which and why; the next pass tries again",
+			phrase.Counted(summary.Errors, "record"))
+	}
+	return err
+}
+
+func reconcileOne(ctx context.Context, outside terminal.Environment, s *server.Server, name open.OperationName) error {
+	key, err := name.KeyIn(ctx, s.Ledger)
+	if err != nil {
+		return err
+	}
+	receipt, words, err := s.Actions().LookUp(ctx, key)
+	switch {
+	case err != nil:
+		return open.WithRemedy(err)
+	case outside.JSON:
+		return terminal.PrintJSON(outside.Out, map[string]any{
+			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
+		})
+	}
+	_, err = fmt.Fprintln(outside.Out, words)
+	return err
+}

@@ -1,0 +1,134 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// NewResolve makes opledger resolve.
+func NewResolve(outside terminal.Environment) *cobra.Command {
+	var s resolveSelection
+	m := decision.Many{Decider: decision.Decider{Outside: outside}}
+	cmd := &cobra.Command{
+		Use:   "resolve [NAME] --reason TEXT",
+		Short: "Record that conflicts, or operations that are not registered, are resolved",
+		Long: "Records that an operation needs no operator any more: who decided, when and why. One that ended in\n" +
+			"two ways leaves list --conflict: the first end stands as before, the record keeps the other, and no\n" +
+			"effect runs. The same end reported again is dropped, and a further, different one is a new conflict. One\n" +
+			"that is not registered, because it is another program's, leaves list --unregistered; it can still be\n" +
+			"registered. For a body in quarantine there is opledger quarantine resolve.\n\n" +
+			"With --conflict or --unregistered it resolves all that opledger list shows with the same flags. It says\n" +
+			"how many they are, and asks.",
+		Example: "  opledger resolve batches/abc123 --reason 'SUCCEEDED is true, as Gemini says'\n" +
+			"  opledger resolve batches/abc123 --reason 'a batch of another team'\n" +
+			"  opledger resolve --unregistered --collection batches --reason 'all of another team'",
+		Args: terminal.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.parse(args); err != nil {
+				return terminal.Usage(err)
+			}
+			if len(args) == 0 {
+				return m.DecideAll(cmd.Context(), s.what(), s.find)
+			}
+			return m.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+				seen, err := a.Ledger.Record(cmd.Context(), key)
+				if err != nil {
+					return nil, "", err
+				}
+				return resolve(cmd.Context(), a, seen, m.Abandonment)
+			})
+		},
+	}
+	m.Flags(cmd)
+	s.flags(cmd)
+	return cmd
+}
+
+// resolve resolves an operation as it was seen, and returns the decision that stands.
+func resolve(
+	ctx context.Context, a *actions.Actions, seen operation.Record, d ledger.Abandonment,
+) (asJSON any, words string, err error) {
+	stands, words, err := a.Resolve(ctx, seen, d)
+	return resolvedJSON{seen.Key, seen.State, seen.ConflictState, stands.Abandonment, stands.Recorded}, words, err
+}
+
+// A resolvedJSON is the resolution that stands as JSON, and whether it is this one.
+type resolvedJSON struct {
+	Operation operation.Key         `json:"operation"`
+	Stands    operation.State       `json:"stands"`
+	Other     operation.State       `json:"other,omitempty"` // that conflicts with it; empty: it is not registered
+	Resolved  operation.Abandonment `json:"resolved"`
+	Recorded  bool                  `json:"recorded"`
+}
+
+// A resolveSelection says which operations to resolve, where none is named.
+type resolveSelection struct {
+	filter       ledger.Filter
+	unregistered bool
+	states       []string // as typed, like collection
+	collection   string
+}
+
+func (s *resolveSelection) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.filter.Conflict, "conflict", false, "all operations that ended in two ways")
+	cmd.Flags().BoolVar(&s.unregistered, "unregistered", false, "all operations that are not registered")
+	open.FilterFlags(cmd, &s.filter, &s.states, &s.collection)
+	terminal.Exclusive(cmd, "conflict", "unregistered")
+}
+
+// parse reads the arguments and flags.
+func (s *resolveSelection) parse(args []string) error {
+	several := s.filter.Conflict || s.unregistered
+	filtered := several || len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
+	switch {
+	case len(args) == 1 && filtered:
+		return errors.New("name an operation, or select several with --conflict or --unregistered: not both")
+	case len(args) == 0 && !several:
+		return errors.New("name an operation, or select several with --conflict or --unregistered")
+	}
+	s.filter.Limit = 500
+	var err error
+	s.filter, err = open.ParseFilter(s.filter, s.states, s.collection)
+	return err
+}
+
+// what names the selected operations in a question.
+func (s *resolveSelection) what() string {
+	if s.unregistered {
+		return "unregistered operation"
+	}
+	return "conflict"
+}
+
+// find returns the decisions about the selected operations.
+func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found decision.Found, err error) {
+	filter := s.filter
+	if s.unregistered {
+		var now time.Time
+		if now, err = a.Ledger.Now(ctx); err != nil {
+			return found, err
+		}
+		filter.Unregistered = now
+	}
+	err = open.EachPage(ctx, a.Ledger, filter, func(page ledger.Page[operation.Record]) error {
+		for _, seen := range page.Items {
+			found.Add(phrase.Safe(string(seen.Key)), func(d ledger.Abandonment) (any, string, error) {
+				return resolve(ctx, a, seen, d)
+			})
+		}
+		found.Broken = append(found.Broken, page.Broken...)
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,125 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// waitEvery is how often wait reads the record.
+const waitEvery = 2 * time.Second
+
+// NewWait makes opledger wait.
+func NewWait(outside terminal.Environment) *cobra.Command {
+	var store string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait NAME",
+		Short: "Wait until an operation is settled and its effects are done",
+		Long: "Waits until an operation is settled and none of its effects is open, and prints its state and those\n" +
+			"of its effects. Exits with 1 if an effect is dead or withheld, if the waiting was abandoned, or after\n" +
+			"--timeout. It reads the record every 2 s: one document.",
+		Example: "  opledger wait batches/abc123\n" +
+			"  opledger wait batches/abc123 --timeout 2h --json",
+		Args: terminal.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := open.ParseOperationName(args[0])
+			if err != nil {
+				return err
+			}
+			if timeout < 0 {
+				return terminal.Usage(fmt.Errorf("--timeout: it must not be below zero, not %v", timeout))
+			}
+			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
+			if err != nil {
+				return err
+			}
+			rec, err := waitFor(cmd.Context(), outside, l, name, timeout)
+			if err != nil {
+				return errors.Join(open.WithRemedy(err), closeStore())
+			}
+			return errors.Join(printWaited(outside, rec), closeStore(), unfinished(rec))
+		},
+	}
+	open.StoreFlag(cmd, &store)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long; 0: never")
+	terminal.JSONFlag(cmd, &outside)
+	return cmd
+}
+
+// waitFor returns the record once there is nothing more to wait for. On a terminal it prints what it
+// waits for, in one line that it overwrites. The timeout ends no read, so that its error can say what
+// was waited for; 0: there is none.
+func waitFor(
+	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, name open.OperationName, timeout time.Duration,
+) (rec operation.Record, err error) {
+	waiting := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("--timeout was over after %v", timeout))
+		defer cancel()
+	}
+	key, err := name.KeyIn(ctx, l)
+	if err != nil {
+		return rec, err
+	}
+	p := terminal.NewProgress(outside)
+	defer p.End()
+	for {
+		if rec, err = l.Record(ctx, key); err != nil {
+			return rec, err
+		}
+		if rec.Abandoned != nil && !rec.Settled() || rec.Settled() && !slices.Contains(
+			slices.Collect(maps.Values(rec.Effects)), operation.EffectOpen) {
+			return rec, nil
+		}
+		p.Say(phrase.State(rec) + "; effects: " + phrase.Effects(rec))
+		if outside.Pause(waiting, waitEvery) != nil {
+			why := context.Cause(waiting)
+			if ctx.Err() != nil {
+				why = terminal.ErrInterrupted
+			}
+			return rec, fmt.Errorf("waiting for %s, which is %s, effects: %s: %w",
+				phrase.Safe(string(key)), phrase.State(rec), phrase.Effects(rec), why)
+		}
+	}
+}
+
+func printWaited(outside terminal.Environment, rec operation.Record) error {
+	if outside.JSON {
+		return terminal.PrintJSON(outside.Out, rec.Report())
+	}
+	out := terminal.NewTable(outside.Out)
+	out.Line(phrase.Safe(string(rec.Key)), phrase.State(rec), phrase.Effects(rec))
+	return out.End()
+}
+
+// unfinished returns an error if something of an operation will not be done by itself.
+func unfinished(rec operation.Record) error {
+	if !rec.Settled() {
+		return fmt.Errorf("%s was abandoned %s",
+			phrase.Safe(string(rec.Key)), phrase.Abandoned(*rec.Abandoned))
+	}
+	var left []string
+	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {
+		if status := rec.Effects[name]; status == operation.EffectDead || status == operation.EffectWithheld {
+			left = append(left, phrase.Safe(name)+" is "+string(status))
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s; see opledger show %s", strings.Join(left, ", "), phrase.ShellWord(string(rec.Key)))
+}

@@ -1,0 +1,37 @@
+// Package quarantine has the commands of opledger quarantine, a file each.
+package quarantine
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// New makes opledger quarantine.
+func New(outside terminal.Environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "quarantine",
+		Short: "List, show, retry and resolve signed bodies that could not be read",
+		Long: "A signed delivery that cannot be understood is kept whole until its retention ends. So are pings,\n" +
+			"and events of a type that this revision does not know.",
+		Example: "  opledger quarantine list\n" +
+			"  opledger quarantine show msg_2x…",
+		Args: terminal.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newList(outside), newShow(outside), newRetry(outside), newResolve(outside),
+	)
+	return cmd
+}
+
+// withQuarantineRemedy adds which command lists the quarantined deliveries.
+func withQuarantineRemedy(err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return errors.New("no such delivery is in quarantine; opledger quarantine list shows those that are")
+	}
+	return err
+}

@@ -1,0 +1,8 @@
+package root
+
+var Shells = shells
+
+// Texts are words as texts.
+func Texts[Word ~string](words []Word) []string { return texts(words) }
+
+var VersionText = versionText

@@ -1,0 +1,10 @@
+package root_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(commandtest.Main(m)) }

@@ -1,0 +1,122 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
+)
+
+// listenSettings are the settings about where to listen and who may call.
+type listenSettings struct {
+	Port   config.Port
+	Access config.Access
+}
+
+// listenFlags are the flags about where to listen and who may call.
+type listenFlags struct {
+	host       string
+	port       int
+	webhook    string   // address for /webhook alone; empty: none
+	allowHosts []string // besides loopback's
+}
+
+func (f *listenFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.port, "port", 8080, "port to listen on; 0 chooses a free one (default $PORT, else 8080)")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; beyond loopback it needs a token")
+	flags.StringVar(&f.webhook, "webhook-listen", "", "HOST:PORT to answer /webhook alone on, for a tunnel (default none)")
+	flags.StringSliceVar(&f.allowHosts, "allow-host", nil,
+		"a Host that requests may name besides loopback's; needs a token; repeatable")
+}
+
+// Addresses are where serve listens.
+type addresses struct {
+	main     *net.TCPAddr
+	webhooks []*net.TCPAddr
+}
+
+// check returns where to listen, or every problem. It refuses what would open the ledger to callers
+// that cannot be told apart. A simulation makes no token.
+func (f *listenFlags) check(cmd *cobra.Command, outside terminal.Environment, simulate bool) (addresses, error) {
+	settings, err := config.Parse[listenSettings](outside.Variables)
+	problems := []error{err}
+	token := settings.Access.Token
+	open := token == config.NoToken || token == "" && simulate
+	variable, port := "--port", f.port
+	if !cmd.Flags().Changed("port") {
+		variable, port = "PORT", settings.Port.Number
+	}
+	if port < 0 || port > 65535 {
+		problems = append(problems, fmt.Errorf("%s: it must be from 0 to 65535, not %d", variable, port))
+		port = 0
+	}
+	var at addresses
+	if at.main, err = net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, strconv.Itoa(port))); err != nil {
+		problems = append(problems, fmt.Errorf("--host: %s is no address of this machine: %w", diag.Quote(f.host), err))
+	} else if !server.IsLoopback(at.main) && open {
+		problems = append(problems, fmt.Errorf("--host: beyond loopback, as on %s, callers must send a token: "+
+			"set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one); for Gemini's deliveries alone "+
+			"--webhook-listen is enough", diag.Quote(f.host)))
+	}
+	if f.webhook != "" {
+		address, err := net.ResolveTCPAddr("tcp", f.webhook)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: %w", err))
+		}
+		at.webhooks = append(at.webhooks, address)
+	}
+	for _, host := range f.allowHosts {
+		problems = append(problems, terminal.Prefixed("--allow-host", server.CheckHost(host)))
+	}
+	if len(f.allowHosts) > 0 && open {
+		problems = append(problems, errors.New("--allow-host: callers that use another name than loopback's may be anywhere "+
+			"and must send a token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one)"))
+	}
+	return at, errors.Join(problems...)
+}
+
+// Ports are the open ports of serve.
+type ports struct {
+	main     net.Listener
+	webhooks []net.Listener // for /webhook alone
+}
+
+// listen opens the ports.
+func (a addresses) listen() (p ports, err error) {
+	if p.main, err = net.ListenTCP("tcp", a.main); err != nil {
+		return ports{}, fmt.Errorf("opening the port: %w; choose another with --port", err)
+	}
+	for _, address := range a.webhooks {
+		l, err := net.ListenTCP("tcp", address)
+		if err != nil {
+			p.close()
+			return ports{}, fmt.Errorf("opening the port: %w; choose another with --webhook-listen", err)
+		}
+		p.webhooks = append(p.webhooks, l)
+	}
+	return p, nil
+}
+
+// close closes the ports, unless a server has done so.
+func (p ports) close() {
+	for _, l := range append(p.webhooks, p.main) {
+		_ = l.Close()
+	}
+}
+
+// url is the address at which this machine reaches the functions.
+func (p ports) url() string {
+	address, ok := p.main.Addr().(*net.TCPAddr)
+	if !ok || !address.IP.IsUnspecified() {
+		return "http://" + p.main.Addr().String()
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", address.Port)
+}

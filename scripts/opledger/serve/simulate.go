@@ -1,0 +1,173 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/local"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+)
+
+// simulateHelp is what the help of serve says about --simulate.
+const simulateHelp = "With --simulate no account is needed. A simulated Gemini runs what any SDK submits to it, for\n" +
+	"some seconds: batches, videos and interactions. It delivers signed webhooks here. What to export for that\n" +
+	"is printed. Variables that name a real Gemini, ledger or topic are left out. The ledger is a temporary\n" +
+	"file, unless --store names a file.\n\n"
+
+// simulateFlags are the flags about the simulated Gemini.
+type simulateFlags struct {
+	on     bool
+	port   int
+	faults string
+	speed  float64
+}
+
+// aboveServe is how far the simulator's port is above that of serve, unless it is given.
+const aboveServe = 20 // 10 above is the console's own
+
+func (f *simulateFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.on, "simulate", false, "run a simulated Gemini in this process, for which no account is needed")
+	flags.IntVar(&f.port, "simulate-port", 0,
+		"port of the simulated Gemini, on loopback; 0 chooses a free one (default 20 above --port)")
+	flags.StringVar(&f.faults, "faults", "none", "the faults of the simulated Gemini: none, normal or harsh")
+	flags.Float64Var(&f.speed, "speed", 100,
+		"how much faster than in production the simulated Gemini, grace, interval and leases are")
+}
+
+// check returns every problem of the flags. store is that of --store.
+func (f *simulateFlags) check(cmd *cobra.Command, store string) error {
+	var problems []error
+	for _, name := range []string{"simulate-port", "faults", "speed"} {
+		if !f.on && cmd.Flags().Changed(name) {
+			problems = append(problems, fmt.Errorf("--%s: it is for --simulate, which is not given", name))
+		}
+	}
+	if !f.on {
+		return errors.Join(problems...)
+	}
+	if store != "" && !config.NamesFile(store) {
+		problems = append(problems, fmt.Errorf("--store: with --simulate it must be sqlite:PATH, not %q: "+
+			"simulated operations do not belong in another ledger", store))
+	}
+	if f.port < 0 || f.port > 65535 {
+		problems = append(problems, fmt.Errorf("--simulate-port: it must be from 0 to 65535, not %d", f.port))
+	}
+	if f.speed < 1 || f.speed > 1000 {
+		problems = append(problems, fmt.Errorf("--speed: it must be from 1 to 1000, not %v", f.speed))
+	}
+	if _, err := geminisim.ParseFaults(f.faults); err != nil {
+		problems = append(problems, fmt.Errorf("--faults: it must be none, normal or harsh, not %q", f.faults))
+	}
+	return errors.Join(problems...)
+}
+
+// address is where the simulator listens, for a serve that listens on main.
+func (f *simulateFlags) address(cmd *cobra.Command, main *net.TCPAddr) string {
+	port := f.port
+	if !cmd.Flags().Changed("simulate-port") && main.Port != 0 {
+		port = main.Port + aboveServe
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+}
+
+// A simulated Gemini, and what the settings say about it.
+type simulated struct {
+	url, keysURL string
+	webhook      string // the address that it delivers to
+	secret       string // which signs what it delivers
+	store        string // where the ledger is, as --store takes it
+
+	gemini *local.Gemini
+	folder string // a temporary one, for the ledger and what to export
+}
+
+// start starts the simulator, which delivers to webhook. The ledger is a temporary one unless store
+// names one. The result must be closed, after the ledger.
+func (f *simulateFlags) start(ctx context.Context, address, webhook, store string) (simulated, error) {
+	faults, err := geminisim.ParseFaults(f.faults)
+	if err != nil {
+		return simulated{}, err
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return simulated{}, fmt.Errorf("opening the port of the simulated Gemini: %w; choose another with --simulate-port",
+			err)
+	}
+	// The names must differ from those of an earlier run, whose ledger may be in the same file.
+	gemini := local.StartGemini(geminisim.Config{Seed: rand.Uint64(), Faults: faults, Speed: f.speed}, listener)
+	s := simulated{url: gemini.URL, keysURL: gemini.KeysURL, webhook: webhook, store: store, gemini: gemini}
+	if s.secret, err = gemini.CreateWebhook(ctx, webhook); err == nil {
+		s.folder, err = os.MkdirTemp("", "opledger-serve-")
+	}
+	if err != nil {
+		gemini.Close()
+		return simulated{}, fmt.Errorf("preparing the simulation: %w", err)
+	}
+	if store == "" {
+		s.store = config.Store{SQLite: filepath.Join(s.folder, "ledger.db")}.String()
+	}
+	return s, nil
+}
+
+// close ends the simulator, and removes the folder.
+func (s simulated) close() error {
+	s.gemini.Close()
+	return os.RemoveAll(s.folder)
+}
+
+// writeExports writes a file for a shell that sets what other processes need, and returns its path.
+// First it unsets what a terminal may have of a real deployment. It may hold secrets.
+func (s simulated) writeExports(variables []string) (string, error) {
+	path := filepath.Join(s.folder, "env")
+	script := "unset " + strings.Join(replaced(), " ") + "\n" + export(variables) + "\n"
+	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+		return "", fmt.Errorf("writing what to export: %w", err)
+	}
+	return path, nil
+}
+
+// notStarted stands for a simulator when settings are checked before it is started.
+var notStarted = simulated{
+	url: "http://127.0.0.1:1", keysURL: "http://127.0.0.1:1" + geminisim.JWKSPath, webhook: "http://127.0.0.1:1/webhook",
+	secret: "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=", store: "sqlite:simulated",
+}
+
+// replaced are the variables that --simulate sets or leaves out: with a real one of them simulated
+// operations would reach another ledger, or real ones the simulated Gemini.
+func replaced() []string {
+	return []string{
+		"GEMINI_API_KEY", "OPLEDGER_GEMINI_API_KEY_SECRET", "GOOGLE_GEMINI_BASE_URL", "OPLEDGER_WEBHOOK",
+		"OPLEDGER_WEBHOOK_REENABLE", "OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_WEBHOOK_URL", "OPLEDGER_WEBHOOK_AUDIENCE",
+		"OPLEDGER_WEBHOOK_ISSUER", "OPLEDGER_JWKS_URL", "OPLEDGER_STORE", "OPLEDGER_TOPIC",
+	}
+}
+
+// settings returns the variables of a process that works with the simulator. Durations that
+// variables has are kept.
+func (f *simulateFlags) settings(variables []string, with simulated) []string {
+	faster := local.Faster(f.speed)
+	kept := omit(faster, names(variables)...)
+	return append(append(omit(variables, replaced()...), kept...),
+		"GEMINI_API_KEY="+local.APIKey, "GOOGLE_GEMINI_BASE_URL="+with.url, "OPLEDGER_WEBHOOK_SECRET="+with.secret,
+		"OPLEDGER_WEBHOOK_AUDIENCE="+with.webhook, "OPLEDGER_JWKS_URL="+with.keysURL, "OPLEDGER_STORE="+with.store)
+}
+
+// runTime is how long a simulated job takes.
+func (f *simulateFlags) runTime() (least, most time.Duration) {
+	divided := func(d time.Duration) time.Duration {
+		return time.Duration(float64(d) / f.speed).Round(time.Millisecond)
+	}
+	return divided(geminisim.LeastRunTime), divided(geminisim.MostRunTime)
+}

@@ -1,0 +1,42 @@
+// Package terminal is what every command has to do with the person at the terminal, or the program in his
+// place: reading flags, asking, printing tables, pages and JSON, and ending with an exit code. It knows no
+// command. Start at environment.go: a command gets everything outside its process as an Environment.
+package terminal
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// An Environment is everything outside the process that a command uses.
+type Environment struct {
+	Variables []string // as os.Environ
+	In        io.Reader
+	Out, Err  io.Writer
+	// Columns is the width of the terminal that out is; 0: it is asked, if it is one.
+	Columns int
+	// JSON: the command line has --json.
+	JSON bool
+	// Override: the command line has --override-settings.
+	Override bool
+	// Wait sleeps between two attempts; nil: in real time.
+	Wait func(context.Context, time.Duration) error
+	// Now is the clock of the webhook commands; nil: the real one.
+	Now func() time.Time
+}
+
+// Pause sleeps between two attempts, or until ctx ends.
+func (e Environment) Pause(ctx context.Context, how time.Duration) error {
+	if e.Wait != nil {
+		return e.Wait(ctx, how)
+	}
+	timer := time.NewTimer(how)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,3 @@
+package terminal
+
+const WatchEvery = watchEvery

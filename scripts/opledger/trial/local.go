@@ -1,0 +1,217 @@
+// Package trial has the command opledger local, which gives the job of package local its store, its functions
+// and a terminal to show them on.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/opledger/opledger/scripts/opledger/local"
+	"github.com/opledger/opledger/scripts/opledger/serve"
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+var (
+	// errNotClean: the run broke a promise.
+	errNotClean = errors.New("a promise was broken: the summary above says which")
+	// errCutShort: a run that was cut short proves nothing.
+	errCutShort = errors.New("interrupted before the end, so that nothing was audited; run it again and let it end")
+)
+
+// localFlags are the flags of opledger local that are no options of the run.
+type localFlags struct {
+	store              string
+	keep, verbose, act bool
+	operator           string // whom the console proposes to record; empty: it only reads
+}
+
+// New makes opledger local.
+func New(outside terminal.Environment) *cobra.Command {
+	var options local.Options
+	var f localFlags
+	cmd := &cobra.Command{
+		Use:   "local",
+		Short: "Run everything on this machine, against a simulated Gemini with faults",
+		Long: "Submits operations to a simulated Gemini that loses, repeats, reorders and delays its deliveries.\n" +
+			"Receives them, reconciles, runs effects, and audits the outcome. It needs no account, opens ports on\n" +
+			"loopback only, and ends within a minute with\n\n" +
+			"  lost 0 · doubled 0 · regressed 0\n\n" +
+			"Lost: an effect that is never done. Doubled: the receiver accepted one idempotency key twice.\n" +
+			"Regressed: a settled operation was seen unsettled. More operations, or a lower speed, take longer: a\n" +
+			"run continues while anything changes. It ends when nothing has changed for some seconds, or at\n" +
+			"--max-time. Operations that have not ended by then are counted as unfinished, in a line of their own.\n" +
+			"The exit code is 0 only if all four counts are 0.",
+		Example: "  opledger local\n" +
+			"  opledger local --operations 200 --faults harsh --json\n" +
+			"  opledger local --store firestore\n" +
+			"  opledger local --keep --store sqlite:demo.db",
+		Args: terminal.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(checkLocal(options, f.store), config.Unread(outside.Variables)); err != nil {
+				return terminal.Usage(err)
+			}
+			if !cmd.Flags().Changed("seed") {
+				options.Seed = rand.Uint64N(1e6)
+			}
+			var err error
+			if f.operator, err = serve.ActingOperator(f.act); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), outside, options)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&options.Operations, "operations", 20, "how many operations to submit")
+	flags.Uint64Var(&options.Seed, "seed", 0,
+		"the random seed of all faults (default a new one for each run, printed in the summary)")
+	flags.StringVar(&options.Faults, "faults", "normal",
+		"the faults of Gemini, the network and the receiver: none, normal or harsh")
+	flags.Float64Var(&options.Speed, "speed", 100,
+		"divide every duration by this: 100 makes 5 minutes 3 s")
+	flags.DurationVar(&options.MaxTime, "max-time", local.DefaultMaxTime, "how long the run may take")
+	flags.StringVar(&f.store, "store", "",
+		"where to keep the ledger: sqlite:PATH, or firestore for Google's emulators (default a temporary file)")
+	terminal.JSONFlag(cmd, &outside)
+	flags.BoolVar(&f.keep, "keep", false, "keep everything running after the summary, until you press Ctrl-C")
+	serve.ActionsFlag(cmd, &f.act)
+	flags.BoolVar(&f.verbose, "verbose", false, "print the functions' log on stderr")
+	return cmd
+}
+
+// run makes a run with these options, and prints its summary.
+func (f localFlags) run(ctx context.Context, outside terminal.Environment, options local.Options) error {
+	options.View = chooseView(outside)
+	printed := false
+	show := func(s local.Summary) error {
+		printed = true
+		if outside.JSON {
+			return terminal.PrintJSON(outside.Out, s)
+		}
+		return s.Print(outside.Out)
+	}
+	var stay func(local.Summary, string) error
+	if f.keep {
+		stay = func(s local.Summary, what string) error {
+			err := show(s)
+			outside.Note("%s", what)
+			return err
+		}
+	}
+	summary, err := f.runLocal(ctx, outside, options, stay)
+	if err != nil && ctx.Err() != nil {
+		return errCutShort
+	}
+	if err == nil && !printed {
+		err = show(summary)
+	}
+	if err == nil && !summary.Clean() {
+		err = errNotClean
+	}
+	if why := summary.Unproven(); err == nil && why != "" {
+		err = errors.New(why)
+	}
+	return err
+}
+
+func checkLocal(o local.Options, store string) error {
+	var problems []error
+	if store != "" && store != "firestore" && !config.NamesFile(store) {
+		problems = append(problems,
+			fmt.Errorf("--store: it must be sqlite:PATH, or firestore for the emulators, not %q", store))
+	}
+	if o.Operations < 1 || o.Operations > 20000 {
+		problems = append(problems, fmt.Errorf("--operations: it must be from 1 to 20000, not %d", o.Operations))
+	}
+	if o.MaxTime <= 0 {
+		problems = append(problems, fmt.Errorf("--max-time: it must be longer than zero, such as 5m, not %v", o.MaxTime))
+	}
+	if o.Speed < 20 || o.Speed > 1000 { // below 20 a run mostly waits
+		problems = append(problems, fmt.Errorf("--speed: it must be from 20 to 1000, not %v", o.Speed))
+	}
+	if _, err := geminisim.ParseFaults(o.Faults); err != nil {
+		problems = append(problems, fmt.Errorf("--faults: it must be none, normal or harsh, not %q", o.Faults))
+	}
+	return errors.Join(problems...)
+}
+
+// chooseView draws a table on a terminal, prints plain lines into a pipe, and nothing beside JSON.
+func chooseView(outside terminal.Environment) local.View {
+	if outside.JSON {
+		return local.Silent{}
+	}
+	if file, ok := outside.Out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return &local.Table{W: outside.Out, Rows: 10, Size: func() (width, height int) {
+			width, height, err := term.GetSize(int(file.Fd()))
+			if err != nil || width <= 0 || height <= 0 {
+				return 80, 24 // the terminal does not report its size
+			}
+			return width, height
+		}}
+	}
+	return &local.Lines{W: outside.Out, Every: time.Second}
+}
+
+// runLocal opens what the run needs, and closes it. stay, if not nil, gets the summary and a line
+// about what keeps running until ctx ends.
+func (f localFlags) runLocal(
+	ctx context.Context, outside terminal.Environment, o local.Options, stay func(local.Summary, string) error,
+) (_ local.Summary, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return local.Summary{}, fmt.Errorf("opening a port on loopback: %w", err)
+	}
+	defer func() {
+		// The functions have closed it if they were served.
+		if closed := listener.Close(); !errors.Is(closed, net.ErrClosed) {
+			err = errors.Join(err, closed)
+		}
+	}()
+	o.Functions = "http://" + listener.Addr().String()
+	opened, err := openLocalStore(ctx, outside, o.Functions, f.store)
+	if err != nil {
+		return local.Summary{}, err
+	}
+	defer func() { err = errors.Join(err, opened.close()) }()
+	if err := printConsole(outside, o); err != nil {
+		return local.Summary{}, err
+	}
+	log := slog.New(slog.DiscardHandler)
+	if f.verbose {
+		log = logging.New(outside.Err, "")
+	}
+	o.Make = functionsOn(listener, server.Options{
+		Store: opened.store, Publisher: opened.publisher, Location: opened.where, StoreFlag: opened.flag,
+		Operator: f.operator, Log: log,
+	})
+	if stay != nil {
+		o.Keep = func(s local.Summary, geminiURL string) error {
+			return stay(s, fmt.Sprintf("still up: the functions on %s, Gemini on %s, %s; press Ctrl-C to stop",
+				o.Functions, geminiURL, opened.access))
+		}
+	}
+	return local.Run(ctx, o)
+}
+
+// printConsole says where the run can be watched, unless nothing but JSON is printed.
+func printConsole(outside terminal.Environment, o local.Options) error {
+	if _, silent := o.View.(local.Silent); silent {
+		return nil
+	}
+	if _, err := fmt.Fprintf(outside.Out, "watch it in a browser: %s\n", o.Functions); err != nil {
+		return fmt.Errorf("writing to stdout: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+package webhook
+
+const StoreTries = storeTries
+
+type Finding = finding
