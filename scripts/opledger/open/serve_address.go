@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/server"
@@ -28,16 +31,15 @@ type ServeAddress struct {
 }
 
 // Announce writes the address of a serve that begins, in a file of its own: several may share a ledger.
-// The returned function removes it. What a serve that was killed has left is removed, too.
+// The returned function removes it. What a serve that was killed has left is removed, too: nothing listens
+// there. A file that stays harms nothing, because it proves nothing.
 func (l Location) Announce(ctx context.Context, address ServeAddress) (withdraw func(), err error) {
 	if !l.IsFile() {
 		return func() {}, nil
 	}
-	client := newServeClient()
-	defer client.CloseIdleConnections()
 	for _, file := range l.addressFiles() {
-		if other, ok := readAddress(file); !ok || !other.proves(ctx, client) {
-			_ = os.Remove(file) // one that stays harms nothing: it proves nothing
+		if other, ok := readAddress(file); ok && other.refuses(ctx) {
+			_ = os.Remove(file)
 		}
 	}
 	file, err := os.CreateTemp(filepath.Dir(l.SQLite), l.addressPrefix()+"*") // of mode 0600
@@ -54,7 +56,8 @@ func (l Location) Announce(ctx context.Context, address ServeAddress) (withdraw 
 func (l Location) addressPrefix() string { return filepath.Base(l.SQLite) + ".serve-" }
 
 // addressFiles returns the files with addresses, that of the serve which began last first: its settings
-// count [L7].
+// count [L7]. Where others may write into the folder, only what this user alone can have written counts:
+// a server of another's could prove a key of its own.
 func (l Location) addressFiles() []string {
 	if !l.IsFile() {
 		return nil
@@ -62,7 +65,10 @@ func (l Location) addressFiles() []string {
 	entries, _ := os.ReadDir(filepath.Dir(l.SQLite)) // a folder that cannot be read names no serve
 	began := map[string]time.Time{}
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && strings.HasPrefix(entry.Name(), l.addressPrefix()) {
+		if !strings.HasPrefix(entry.Name(), l.addressPrefix()) {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && ownersAlone(info) { // no link
 			began[filepath.Join(filepath.Dir(l.SQLite), entry.Name())] = info.ModTime()
 		}
 	}
@@ -91,6 +97,21 @@ func (a ServeAddress) proves(ctx context.Context, client *http.Client) bool {
 	var health struct{ Proof string }
 	body, err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "")
 	return err == nil && json.Unmarshal(body, &health) == nil && server.Proves(a.Key, nonce, health.Proof)
+}
+
+// refuses reports whether nothing listens at the address. A serve that is slow, or stopped, does.
+func (a ServeAddress) refuses(ctx context.Context) bool {
+	at, err := url.Parse(a.URL)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeServe)
+	defer cancel()
+	connection, err := new(net.Dialer).DialContext(ctx, "tcp", at.Host)
+	if err == nil {
+		_ = connection.Close() // nothing was sent
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // ErrNoServe: no serve runs on the ledger.

@@ -1,7 +1,9 @@
 package open_test
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +13,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/test/commandtest"
 )
 
@@ -131,4 +135,70 @@ func TestServeAddresses(t *testing.T) {
 	}
 	third.Stop()
 	asks(f, false)
+}
+
+// TestServeAddressPlanted: a file that another user can have written is no address, though its server proves
+// the key that is in it. The next serve leaves it, and every file that is none of its own, as it found it [G7].
+func TestServeAddressPlanted(t *testing.T) {
+	t.Parallel()
+	f, other := commandtest.NewFile(t), commandtest.NewFile(t)
+	serving := func(f commandtest.File) commandtest.Served {
+		return commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_SERVE_TOKEN="}, "--schedule=false")
+	}
+	planter := serving(other)
+	left := map[string]fs.FileMode{}
+	plant := func(name string, text []byte, mode fs.FileMode) {
+		t.Helper()
+		path := f.Path + ".serve-" + name
+		if err := errors.Join(os.WriteFile(path, text, mode), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		left[path] = mode
+	}
+	for path, text := range addresses(other) {
+		plant("readable", text, 0o644)
+		plant("writable", text, 0o620)
+		if err := os.Symlink(path, f.Path+".serve-link"); err != nil {
+			t.Fatal(err)
+		}
+		left[f.Path+".serve-link"] = fs.ModeSymlink | 0o777
+		if os.Geteuid() == 0 { // only then can a file be another's
+			plant("owned", text, 0o600)
+			if err := os.Chown(f.Path+".serve-owned", 65534, 65534); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	plant("notes.txt", []byte("of the operator"), 0o600)
+	plant("readable-gone", []byte(`{"url":"http://127.0.0.1:1","key":"k"}`), 0o644)
+	asks(f, false)
+	s := serving(f)
+	asks(f, true)
+	s.Stop()
+	planter.Stop()
+	for path, mode := range left {
+		if info, err := os.Lstat(path); err != nil || info.Mode() != mode {
+			t.Errorf("%s: %v, %v; want the mode %v", path, info, err, mode)
+		}
+	}
+}
+
+// TestServeAddressSlow: the address of a serve that takes connections and proves nothing now stays: it may be
+// busy, or stopped for a while. What refuses them was killed.
+func TestServeAddressSlow(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	slow := httptest.NewServer(http.NotFoundHandler())
+	defer slow.Close()
+	where := open.Location{Store: config.Store{SQLite: f.Path}}
+	for i, url := range []string{slow.URL, "http://127.0.0.1:1", "http://127.0.0.1:1"} {
+		withdraw, err := where.Announce(t.Context(), open.ServeAddress{URL: url, Key: "k"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer withdraw()
+		if left := addresses(f); len(left) != min(i+1, 2) {
+			t.Errorf("after %d: %q", i+1, left)
+		}
+	}
 }
