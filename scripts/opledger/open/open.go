@@ -74,16 +74,16 @@ func openFound(
 	return store, where, err
 }
 
-// A reading is an existing ledger that is only read.
-type reading struct {
+// A Reading is an existing ledger that is only read.
+type Reading struct {
 	*ledger.Ledger
 	Store ledger.Store
 	Where Location
 }
 
-// Read is Reader for a command with settings T: what is not set is what the ledger has stored
-// [L7]. Close its store.
-func Read[T any](ctx context.Context, outside terminal.Environment, flag string) (settings T, r reading, err error) {
+// Read opens an existing ledger for a command with settings T that changes nothing: what is not set is
+// what the ledger has stored [L7]. Close its store.
+func Read[T any](ctx context.Context, outside terminal.Environment, flag string) (settings T, r Reading, err error) {
 	if settings, err = config.Parse[T](outside.Variables); err != nil {
 		return settings, r, terminal.Usage(err)
 	}
@@ -102,7 +102,7 @@ func Read[T any](ctx context.Context, outside terminal.Environment, flag string)
 	return settings, r, nil
 }
 
-// Write is Server for a command on an existing ledger: what is not set is what the ledger has
+// Write opens an existing ledger for a command that changes it: what is not set is what the ledger has
 // stored [L7]. Effects whose rules alone are stored are left to the workers of serve.
 func Write(
 	ctx context.Context, outside terminal.Environment, settings server.Settings, where Location, options server.Options,

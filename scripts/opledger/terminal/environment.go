@@ -1,6 +1,6 @@
-// Package terminal is what every command has to do with the person at the terminal, or the program in his
-// place: reading flags, asking, printing tables, pages and JSON, and ending with an exit code. It knows no
-// command. Start at environment.go: a command gets everything outside its process as an Environment.
+// Package terminal is what every command needs to talk to the person or the program that runs it: flags,
+// questions, tables, pages, JSON and exit codes. It knows no command. Start at environment.go: a command
+// gets everything outside its process as an Environment.
 package terminal
 
 import (

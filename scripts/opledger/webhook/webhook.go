@@ -1,5 +1,5 @@
 // Package webhook has the commands of opledger webhook, a file each: they manage the webhook at Gemini and its
-// signing secret, and deliver to it as Gemini does. Only they use no ledger.
+// signing secret, and deliver to it as Gemini does.
 package webhook
 
 import (
