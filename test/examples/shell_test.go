@@ -37,6 +37,22 @@ func TestShell(t *testing.T) {
 	}
 }
 
+// TestShellCurlrc: what the user's curl does by default repeats no creation [G6].
+func TestShellCurlrc(t *testing.T) {
+	t.Parallel()
+	shell := harness.Program(t, "sh", "the example with curl is not run")
+	harness.Program(t, "curl", "the example with curl is not run")
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("retry = 2\nretry-delay = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, nil)
+	w.env = append(w.env, "HOME="+home, "CURL_HOME="+home)
+	w.refuse(http.StatusServiceUnavailable)
+	s := submitter{dir: root + "/scripts/examples/shell", command: []string{shell, "submit.sh"}}
+	s.fails(t, w, "batch", 1, "no answer says whether it was submitted")
+}
+
 // TestShellLateAnswer: an answer that does not come ends, and one that comes after two minutes allows
 // nothing, because another run may submit by then [G6].
 func TestShellLateAnswer(t *testing.T) {

@@ -152,8 +152,10 @@ func (s submitter) freesID(t *testing.T) {
 		"gemini.example:80": "GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:2": s.refused,
 	} {
 		w.env = append(slices.Clone(right), "GOOGLE_GEMINI_BASE_URL="+address)
-		if out, ok := s.run(t, w, s.allKinds()[0]); ok || !strings.Contains(out, want) {
-			t.Errorf("%s ended with success %v and said %s; want %q", address, ok, out, want)
+		for _, kind := range s.allKinds() {
+			if out, ok := s.run(t, w, kind); ok || !strings.Contains(out, want) {
+				t.Errorf("%s, %s ended with success %v and said %s; want %q", kind, address, ok, out, want)
+			}
 		}
 	}
 	w.env = right

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+from collections.abc import Iterator
 
+import httpx
 from google import genai
 from google.genai import types
 
-from opledger_client import Mark, checked_url
+from opledger_client import Mark, NotSentError, checked_url
 
 if "GOOGLE_GEMINI_BASE_URL" in os.environ:  # here, before an intent is recorded
     checked_url("GOOGLE_GEMINI_BASE_URL", os.environ["GOOGLE_GEMINI_BASE_URL"])
@@ -33,6 +36,20 @@ def upload(path: str) -> str:
     return client().files.upload(file=path, config=config).name or ""
 
 
+@contextlib.contextmanager
+def once() -> Iterator[None]:
+    """Marks what made no connection. client repeats nothing, so that no request was before it."""
+    try:
+        yield
+    except Exception as error:
+        # The creation of an interaction has the error of httpx as its cause.
+        for network in (error, error.__cause__):
+            if isinstance(network, httpx.ConnectError):
+                raise NotSentError(str(network)) from error
+        raise
+
+
+@once()
 def batch(file: str, mark: Mark) -> str:
     """file was uploaded to Gemini, such as files/reviews."""
     created = client().batches.create(
@@ -46,6 +63,7 @@ def batch(file: str, mark: Mark) -> str:
     return created.name or ""
 
 
+@once()
 def video(prompt: str, mark: Mark) -> str:
     created = client().models.generate_videos(
         model="veo-3.1-generate-preview",
@@ -57,6 +75,7 @@ def video(prompt: str, mark: Mark) -> str:
     return created.name or ""
 
 
+@once()
 def interaction(text: str, mark: Mark) -> str:
     created = client().interactions.create(
         model="gemini-3.5-flash",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import urllib.error
 import urllib.request
 from typing import Any
 
-from opledger_client import Mark, checked_url, opener
+from opledger_client import Mark, NotSentError, checked_url, opener
 
 GEMINI = checked_url(  # here, before an intent is recorded
     "GOOGLE_GEMINI_BASE_URL",
@@ -18,14 +20,22 @@ PIECE = 8 << 20  # bytes of an upload in one request; a multiple of 256 KiB
 
 
 def post(path: str, body: dict[str, Any]) -> Any:
-    """Sends one request, and never repeats it: Gemini runs, and charges for, each that it gets."""
+    """Sends one request, and never repeats it: Gemini runs, and charges for, each that it gets.
+
+    Raises NotSentError where it made no connection.
+    """
     request = urllib.request.Request(
         f"{GEMINI}/v1beta/{path}",
         json.dumps(body).encode(),
         {"Content-Type": "application/json", "x-goog-api-key": os.environ["GEMINI_API_KEY"]},
     )
-    with opener(GEMINI).open(request, timeout=60) as response:  # a redirect would get the key
-        return json.load(response)
+    try:
+        with opener(GEMINI).open(request, timeout=60) as response:  # a redirect would get the key
+            return json.load(response)
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, (ConnectionRefusedError, socket.gaierror)):
+            raise NotSentError(str(error.reason)) from error
+        raise
 
 
 def upload(path: str) -> str:

@@ -25,7 +25,6 @@ import logging
 import os
 import random
 import secrets
-import socket
 import time
 import urllib.error
 import urllib.parse
@@ -101,6 +100,14 @@ class SubmitError(Exception):
         self.name = name
         self.retryable = retryable
         self.retry_after = retry_after
+
+
+class NotSentError(Exception):
+    """create raises it where no connection to Gemini was made, so that nothing runs.
+
+    Only create knows: the same error of the network may come from a second request, or of a
+    program of its own.
+    """
 
 
 class NotSettledError(TimeoutError):
@@ -226,8 +233,9 @@ class Opledger:
 
         It records the intent, calls create, and registers the name that create returns. create
         sends Gemini one request, within a minute, which carries the mark, and never repeats it:
-        Gemini would run, and charge for, both. Upload files before. What an earlier call submitted
-        is returned, and create not called.
+        Gemini would run, and charge for, both. Where it made no connection, it raises NotSentError,
+        and the id is free at once. Upload files before. What an earlier call submitted is
+        returned, and create not called.
 
         Where an earlier call died, opledger finds out from Gemini's list of batches whether it
         submitted: five minutes after it, and a reconcile pass. This call waits for that, patience
@@ -525,6 +533,9 @@ def _completion(body: bytes) -> Completion:
 def _create(create: Callable[[Mark], str], mark: Mark, listed: bool) -> str:
     try:
         name = create(mark)
+    except NotSentError as error:
+        why = f"was not reached ({error})"
+        raise SubmitError("refused", mark.correlation_id, why, retryable=True) from error
     except Exception as error:
         # The SDK of Gemini has status_code or code, and urllib has code.
         status = getattr(error, "status_code", getattr(error, "code", 0))
@@ -534,26 +545,11 @@ def _create(create: Callable[[Mark], str], mark: Mark, listed: bool) -> str:
         outcome: Outcome = "unanswered"
         if refused:
             outcome, why, again = "refused", f"refused it ({why})", status == _REFUSED_LATER
-        elif _unsent(error):
-            outcome, why, again = "refused", f"was not reached ({why})", True
         raise SubmitError(outcome, mark.correlation_id, why, retryable=again) from error
     if not name:
         why = "the answer has no name"
         raise SubmitError("unanswered", mark.correlation_id, why, retryable=listed)
     return name
-
-
-def _unsent(error: BaseException | None) -> bool:
-    """Whether the connection was refused, or the host not found, so that nothing was sent.
-
-    What was handled before it, in __context__, may be of another request.
-    """
-    while error is not None:
-        if isinstance(error, (ConnectionRefusedError, socket.gaierror)):
-            return True
-        reason = getattr(error, "reason", None)  # of urllib
-        error = reason if isinstance(reason, BaseException) else error.__cause__
-    return False
 
 
 def said(error: Exception) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 import gemini_stdlib
 import opledger_client
 from opledger_client import (
-    CompletionError, Mark, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError,
+    CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError,
     Submitted, Verifier, check_requests, checked_url, opener,
 )
 
@@ -251,16 +251,17 @@ class SubmitOnceTest(ClientTest):
                 self.assertEqual(self.pauses, [])
         http.close()
 
-    def test_a_creation_that_was_never_sent_is_withdrawn(self) -> None:
-        refused = ConnectionRefusedError("refused")
-        wrapped, handled = RuntimeError("of an SDK"), RuntimeError("of something else")
-        wrapped.__cause__, handled.__context__ = refused, refused
+    def test_only_create_says_that_nothing_was_sent(self) -> None:
+        refused, unsent = ConnectionRefusedError("of a database"), NotSentError("no route")
+        database, repeated = RuntimeError("of an SDK"), RuntimeError("of a second attempt")
+        database.__cause__, repeated.__cause__ = refused, unsent
         for error, outcome in (
-            (urllib.error.URLError(refused), "refused"),
-            (urllib.error.URLError(socket.gaierror("unknown host")), "refused"),
-            (wrapped, "refused"),
-            (handled, "unanswered"),
-            (urllib.error.URLError(ConnectionResetError("reset")), "unanswered"),
+            (unsent, "refused"),
+            (refused, "unanswered"),
+            (urllib.error.URLError(refused), "unanswered"),
+            (socket.gaierror("unknown host"), "unanswered"),
+            (database, "unanswered"),
+            (repeated, "unanswered"),
         ):
             with self.subTest(str(error)):
                 self.answers((201, OPEN), WITHDRAWN)
@@ -269,9 +270,26 @@ class SubmitOnceTest(ClientTest):
                     self.submit_once(fails(error))
                 self.assertEqual(raised.exception.outcome, outcome)
                 self.assertTrue(raised.exception.retryable)
+                self.assertIs(raised.exception.__cause__, error)
                 self.assertEqual(len(self.server.requests), 2 if outcome == "refused" else 1)
                 if outcome == "refused":
-                    self.assertIn("not reached", str(raised.exception))
+                    self.assertIn("not reached (no route)", str(raised.exception))
+
+    def test_the_examples_say_that_nothing_was_sent(self) -> None:
+        with socket.socket() as unused, unittest.mock.patch.dict(os.environ, GEMINI_API_KEY="key"):
+            unused.bind(("127.0.0.1", 0))  # it does not listen
+            for address, sent in (
+                (f"http://127.0.0.1:{unused.getsockname()[1]}", False),
+                ("http://gemini.invalid", False),
+                (f"http://127.0.0.1:{self.server.server_port}", True),
+            ):
+                self.answers(None)
+                with self.subTest(address), unittest.mock.patch.object(
+                    gemini_stdlib, "GEMINI", address
+                ), self.assertRaises(Exception) as raised:
+                    gemini_stdlib.batch("files/x", Mark("night-1"))
+                self.assertEqual(isinstance(raised.exception, NotSentError), not sent)
+        self.assertEqual(len(self.server.requests), 1)
 
     def test_gemini_s_reason_is_said(self) -> None:
         for body, reason in (

@@ -31,10 +31,11 @@ esac
 no_proxy="${no_proxy:-${NO_PROXY:-}},127.0.0.1,localhost,::1"
 NO_PROXY=$no_proxy
 export no_proxy NO_PROXY
+# -q: a .curlrc could repeat a request.
 opledger() { # opledger BODY [OPTION…]
   body=$1
   shift
-  curl -sS --fail-with-body --max-time 60 "$@" "$OPLEDGER_URL/register" -H @/dev/fd/3 -H 'Content-Type: application/json' -d "$body" 3<<EOF
+  curl -q -sS --fail-with-body --max-time 60 "$@" "$OPLEDGER_URL/register" -H @/dev/fd/3 -H 'Content-Type: application/json' -d "$body" 3<<EOF
 $auth
 EOF
 }
@@ -64,7 +65,7 @@ esac
 withdraw() { opledger "${intent%?},\"withdraw\":true}" --retry 3 >/dev/null || echo "$id: only after some minutes"; }
 
 # 2. The batch, with the id in it. This request is never repeated: Gemini runs, and charges for, both.
-batch=$(curl -sS --fail-with-body --max-time 60 -w ' %{http_code}' \
+batch=$(curl -q -sS --fail-with-body --max-time 60 -w ' %{http_code}' \
   "$GOOGLE_GEMINI_BASE_URL/v1beta/models/gemini-3.5-flash:batchGenerateContent" \
   -H @/dev/fd/3 -H 'Content-Type: application/json' \
   -d "{\"batch\":{\"displayName\":\"reviews opledger:$id\",\"inputConfig\":{\"fileName\":\"$file\"},

@@ -2,7 +2,7 @@
 
 import { GoogleGenAI } from "@google/genai";
 
-import type { Mark } from "./opledger.js";
+import { NotSentError, type Mark } from "./opledger.js";
 
 // Gemini runs, and charges for, each creation that it gets, so none may be repeated. Batches and
 // videos are sent once by default; an interaction five times, unless maxRetries is 0.
@@ -20,30 +20,46 @@ export async function upload(path: string): Promise<string> {
   return file.name ?? "";
 }
 
+const UNSENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]; // there was no connection
+
+/** Marks what made no connection. gemini repeats nothing, so that no request was before it. */
+async function once<T>(created: Promise<T>): Promise<T> {
+  try {
+    return await created;
+  } catch (error) {
+    for (let cause = error; cause instanceof Error; cause = cause.cause) {
+      if (UNSENT.includes((cause as NodeJS.ErrnoException).code ?? "")) {
+        throw new NotSentError("no connection was made", { cause });
+      }
+    }
+    throw error;
+  }
+}
+
 /** @param file uploaded to Gemini before, such as files/reviews */
 export async function batch(file: string, mark: Mark): Promise<string> {
-  const created = await gemini.batches.create({
+  const created = await once(gemini.batches.create({
     model: "gemini-3.5-flash",
     src: file,
     config: {
       displayName: mark.displayName("reviews"),
       webhookConfig: { userMetadata: mark.userMetadata() },
     },
-  });
+  }));
   return created.name ?? "";
 }
 
 export async function video(prompt: string, mark: Mark): Promise<string> {
-  const created = await gemini.models.generateVideos({
+  const created = await once(gemini.models.generateVideos({
     model: "veo-3.1-generate-preview",
     source: { prompt },
     config: { webhookConfig: { userMetadata: mark.userMetadata() } },
-  });
+  }));
   return created.name ?? "";
 }
 
 export async function interaction(text: string, mark: Mark): Promise<string> {
-  const created = await gemini.interactions.create(
+  const created = await once(gemini.interactions.create(
     {
       model: "gemini-3.5-flash",
       input: text,
@@ -52,6 +68,6 @@ export async function interaction(text: string, mark: Mark): Promise<string> {
       webhook_config: { user_metadata: mark.userMetadata() },
     },
     { maxRetries: 0 },
-  );
+  ));
   return created.id ? `interactions/${created.id}` : "";
 }

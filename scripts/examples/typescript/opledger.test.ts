@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import {
-  checkedUrl, checkRequests, CompletionError, Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError,
-  Verifier, type Environment,
+  checkedUrl, checkRequests, CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError, settled,
+  SignatureError, SubmitError, Verifier, type Environment,
 } from "./opledger.js";
 
 const UNREPORTED = {
@@ -205,19 +205,22 @@ describe("submitOnce", () => {
     }
   });
 
-  it("withdraws what was never sent", async () => {
-    const coded = (code: string) => Object.assign(new Error(code), { code });
-    for (const [code, outcome] of [
-      ["ECONNREFUSED", "refused"], ["ENOTFOUND", "refused"], ["EAI_AGAIN", "refused"],
-      ["ECONNRESET", "unanswered"],
+  it("withdraws only what create says was never sent", async () => {
+    const refused = Object.assign(new Error("of a database"), { code: "ECONNREFUSED" });
+    const unsent = new NotSentError("no route");
+    for (const [cause, outcome] of [
+      [unsent, "refused"],
+      [refused, "unanswered"],
+      [new TypeError("fetch failed", { cause: refused }), "unanswered"],
+      [Object.assign(new Error("unknown host"), { code: "ENOTFOUND" }), "unanswered"],
+      [new Error("a second attempt", { cause: unsent }), "unanswered"],
     ] as const) {
       answers = [{ status: 201, body: OPEN }, { status: 200, body: { withdrawn: true } }];
       requests = [];
-      const cause = new TypeError("fetch failed", { cause: coded(code) });
       const error = await failure(client.submitOnce("night-1", throws(cause), BATCH), SubmitError);
-      assert.deepEqual([error.outcome, error.retryable], [outcome, true]);
+      assert.deepEqual([error.outcome, error.retryable, error.cause], [outcome, true, cause]);
       assert.equal(requests.length, outcome === "refused" ? 2 : 1);
-      if (outcome === "refused") assert.match(error.message, /was not reached/);
+      if (outcome === "refused") assert.match(error.message, /was not reached \(no route\)/);
     }
   });
 

@@ -129,7 +129,7 @@ export class SubmitError extends Error {
     const when = retryAfterMs ? `try again after ${timeIn(retryAfterMs)}` : "call it again";
     const again = retryable ? `${when}, with the same id` : later;
     const remedy = retryable ? "call it again later" : "correct the request; the id is free";
-    const answered = unsent(cause) ? "was not reached" : "refused it";
+    const answered = cause instanceof NotSentError ? "was not reached" : "refused it";
     const text = {
       refused: `Gemini ${answered} (${why}), and nothing runs; ${remedy}`,
       "earlier-run": `an earlier run may have submitted it; ${again}`,
@@ -140,6 +140,14 @@ export class SubmitError extends Error {
     }[outcome];
     super(`${correlationId}: ${text}`, { cause });
   }
+}
+
+/**
+ * create throws it where no connection to Gemini was made, so that nothing runs. Only create knows: the
+ * same error of the network may come from a second request, or of a program of its own.
+ */
+export class NotSentError extends Error {
+  override name = "NotSentError";
 }
 
 /** wait ended before the operation. The cause is the last request's error, if there is one. */
@@ -216,7 +224,6 @@ const OUTAGE_MS = 90_000; // in which a request is repeated while opledger is aw
 const SUBMIT_WITHIN_MS = 120_000; // after the question, in which create may be called
 const PATIENCE_MS = 900_000;
 const REFUSED_LATER = 429; // a status of Gemini with which nothing runs, and which passes
-const UNSENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]; // there was no connection
 const LISTED = 20; // wrong lines of a file that an error lists
 const TOLERANCE_S = 300; // between a signature's time and ours
 
@@ -251,8 +258,8 @@ export class Opledger {
    *
    * It records the intent, calls create, and registers the name that create returns. create sends
    * Gemini one request, within a minute, which carries the mark, and never repeats it: Gemini would
-   * run, and charge for, both. Upload files before. What an earlier call submitted is returned, and
-   * create not called.
+   * run, and charge for, both. Where it made no connection, it throws NotSentError, and the id is free
+   * at once. Upload files before. What an earlier call submitted is returned, and create not called.
    *
    * Where an earlier call died, opledger finds out from Gemini's list of batches whether it
    * submitted: five minutes after it, and a reconcile pass. This call waits for that, and logs that
@@ -554,12 +561,6 @@ function said(error: unknown): string {
   return cause instanceof Error && cause.message ? `${message}: ${cause.message}` : message;
 }
 
-/** Whether there was no connection, so that nothing was sent. */
-function unsent(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return UNSENT.includes((error as NodeJS.ErrnoException).code ?? "") || unsent(error.cause);
-}
-
 async function createOnce(
   create: (mark: Mark) => Promise<string>, mark: Mark, listed: boolean,
 ): Promise<string> {
@@ -570,8 +571,9 @@ async function createOnce(
     // Every error of Gemini's SDK has the status. After 408, 499 and 5xx Gemini may have begun.
     const status = Number((error as { status?: unknown } | null)?.status);
     const refused = status >= 400 && status < 500 && status !== 408 && status !== 499;
-    const outcome = refused || unsent(error) ? "refused" : "unanswered";
-    const again = refused ? status === REFUSED_LATER : listed || unsent(error);
+    const unsent = error instanceof NotSentError;
+    const outcome = refused || unsent ? "refused" : "unanswered";
+    const again = refused ? status === REFUSED_LATER : listed || unsent;
     throw new SubmitError(outcome, mark.correlationId, error, "", again);
   }
   if (!name) {
