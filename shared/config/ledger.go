@@ -23,9 +23,7 @@ type Ledger struct {
 	// LookupMaxInterval is the longest time between two look-ups of one operation, where a webhook delivers; at
 	// least OPLEDGER_INTERVAL. Not set: the larger of 1h and the interval.
 	LookupMaxInterval *time.Duration `env:"OPLEDGER_LOOKUP_MAX_INTERVAL"`
-	// StuckAfter is the time until a pending operation is alerted, and an intent without one is given up with
-	// an alert; if in doubt, at twice the time. Not set: 24h for a batch, else 6h.
-	StuckAfter *time.Duration `env:"OPLEDGER_STUCK_AFTER"`
+	Lateness
 	// AlertEvery is the time until such an alert is repeated.
 	AlertEvery time.Duration `env:"OPLEDGER_ALERT_EVERY" envDefault:"24h"`
 	// Retention is how long a record is kept once it is settled and its effects are done; at least 24h,
@@ -70,11 +68,32 @@ type Passes struct {
 	Interval time.Duration `env:"OPLEDGER_INTERVAL" envDefault:"5m"`
 }
 
+// Lateness is the part of Ledger that says when a pending operation is late. A command that only reads needs
+// it, too: the field by which the late are found is derived again at each read [L5].
+type Lateness struct {
+	// StuckAfter is the time until a pending operation is alerted, and an intent without one is given up with
+	// an alert; if in doubt, at twice the time. Not set: 24h for a batch, else 6h.
+	StuckAfter *time.Duration `env:"OPLEDGER_STUCK_AFTER"`
+}
+
+func (l *Lateness) validate() []error {
+	return settingProblems(l.Settings(), reflect.TypeFor[Lateness]())
+}
+
+// Settings returns the ledger's default settings with this part of them: for a ledger that plans nothing.
+func (l *Lateness) Settings() ledger.Settings {
+	s := ledger.DefaultSettings()
+	if l.StuckAfter != nil {
+		s.StuckAfter, s.BatchStuckAfter = *l.StuckAfter, 0
+	}
+	return s
+}
+
 // redelivery is how long Gemini delivers an event again that was not answered with 2xx.
 const redelivery = 24 * time.Hour
 
 func (l *Ledger) validate() []error {
-	problems := l.settingProblems()
+	problems := settingProblems(l.Settings(), reflect.TypeFor[Ledger]())
 	if l.Retention > 0 && l.Retention < redelivery { // an expired delivery would count as a new one [L3, S7]
 		problems = append(problems,
 			errors.New("OPLEDGER_RETENTION: it must be at least 24h, because Gemini redelivers for that long"))
@@ -88,13 +107,14 @@ func (l *Ledger) validate() []error {
 	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
 }
 
-// settingProblems are those that the ledger finds in every setting but the effects, by their variables.
-func (l *Ledger) settingProblems() []error {
+// settingProblems are those that the ledger finds in every setting but the effects, by the variables of their
+// group.
+func settingProblems(s ledger.Settings, group reflect.Type) []error {
 	var problems []error
-	for _, err := range diag.Split(l.Settings().Validate()) {
+	for _, err := range diag.Split(s.Validate()) {
 		var problem ledger.SettingProblem
 		if errors.As(err, &problem) {
-			problems = append(problems, fmt.Errorf("%s: %s", variableOf(problem.Field, reflect.TypeFor[Ledger]()), problem.Text))
+			problems = append(problems, fmt.Errorf("%s: %s", variableOf(problem.Field, group), problem.Text))
 		}
 	}
 	return problems
@@ -121,7 +141,7 @@ func PlainSecrets(l Ledger) error {
 
 // Settings returns the ledger's settings.
 func (l *Ledger) Settings() ledger.Settings {
-	d := ledger.DefaultSettings()
+	d := l.Lateness.Settings()
 	s := ledger.Settings{
 		Grace: l.Grace, Interval: l.Interval, LookupMaxInterval: max(d.LookupMaxInterval, l.Interval),
 		StuckAfter: d.StuckAfter, BatchStuckAfter: d.BatchStuckAfter, AlertEvery: l.AlertEvery,
@@ -130,9 +150,6 @@ func (l *Ledger) Settings() ledger.Settings {
 	}
 	if l.LookupMaxInterval != nil {
 		s.LookupMaxInterval = *l.LookupMaxInterval
-	}
-	if l.StuckAfter != nil {
-		s.StuckAfter, s.BatchStuckAfter = *l.StuckAfter, 0
 	}
 	return s
 }

@@ -51,15 +51,11 @@ func Reader(ctx context.Context, outside terminal.Environment, flag string) (*le
 func Ledger(
 	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
 ) (*ledger.Ledger, func() error, error) {
-	store, _, err := openFound(ctx, outside, flag, readOnly)
+	_, r, err := unplanned[struct{}](ctx, outside, flag, readOnly)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
-	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
-	}
-	return l, store.Close, nil
+	return r.Ledger, r.Store.Close, nil
 }
 
 // openFound opens an existing ledger's documents.
@@ -83,23 +79,40 @@ type Reading struct {
 
 // Read opens an existing ledger for a command with settings T that changes nothing: what is not set is
 // what the ledger has stored [L7]. Close its store.
-func Read[T any](ctx context.Context, outside terminal.Environment, flag string) (settings T, r Reading, err error) {
-	if settings, err = config.Parse[T](outside.Variables); err != nil {
+func Read[T any](ctx context.Context, outside terminal.Environment, flag string) (T, Reading, error) {
+	return unplanned[T](ctx, outside, flag, true)
+}
+
+// unplanned opens an existing ledger for a command that plans no effects, with settings T. Of these, and of
+// when an operation is late, what is not set is what the ledger has stored [L7].
+func unplanned[T any](
+	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
+) (settings T, r Reading, err error) {
+	settings, late, err := parseLate[T](outside.Variables)
+	if err != nil {
 		return settings, r, terminal.Usage(err)
 	}
-	if r.Store, r.Where, err = openFound(ctx, outside, flag, true); err != nil {
+	if r.Store, r.Where, err = openFound(ctx, outside, flag, readOnly); err != nil {
 		return settings, r, err
 	}
 	stored, err := ledger.ReadSettings(ctx, r.Store)
-	if adopted, adoptErr := config.Parse[T](config.Adopt(outside.Variables, stored)); err == nil && adoptErr == nil {
-		settings = adopted
+	adopted, adoptedLate, adoptErr := parseLate[T](config.Adopt(outside.Variables, stored))
+	if err = cmp.Or(err, adoptErr); err == nil {
+		settings, late = adopted, adoptedLate
 	} else {
-		outside.Note("%v: what is set here counts, and the defaults", cmp.Or(err, adoptErr))
+		outside.Note("%v: what is set here counts, and the defaults", err)
 	}
-	if r.Ledger, err = ledger.New(r.Store, ledger.DefaultSettings(), ledger.Options{}); err != nil {
+	if r.Ledger, err = ledger.New(r.Store, late.Settings(), ledger.Options{}); err != nil {
 		return settings, r, errors.Join(err, r.Store.Close())
 	}
 	return settings, r, nil
+}
+
+// parseLate reads settings T, and when an operation is late.
+func parseLate[T any](environ []string) (T, config.Lateness, error) {
+	settings, err := config.Parse[T](environ)
+	late, lateErr := config.Parse[struct{ config.Lateness }](environ)
+	return settings, late.Lateness, cmp.Or(err, lateErr)
 }
 
 // Write opens an existing ledger for a command that changes it: what is not set is what the ledger has

@@ -192,6 +192,36 @@ func TestReadersTakeSettings(t *testing.T) {
 	}
 }
 
+// TestReadersTakeStuckAfter: list and status judge by the ledger's own OPLEDGER_STUCK_AFTER what is late, or by
+// a longer one that is set; one that is no good is refused [L7, R4].
+func TestReadersTakeStuckAfter(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, after string
+		late        bool
+	}{{"batches/a", "1h", true}, {"models/veo/operations/v", "48h", false}} {
+		f := commandtest.NewFile(t)
+		_, variables := commandtest.FakeGemini(t, f)
+		commandtest.Serving(t, append(variables, "OPLEDGER_STUCK_AFTER="+c.after), "--schedule=false").Stop()
+		submitted := time.Now().Add(-10 * time.Hour).Format(time.RFC3339)
+		commandtest.Run(t, nil, "register", c.name, "--submitted-at", submitted, "--store", f.Store()).Want(t, terminal.ExitDone)
+		judges := func(late bool, set ...string) {
+			t.Helper()
+			list := commandtest.Run(t, set, "list", "--late", "--store", f.Store()).Want(t, terminal.ExitDone)
+			status := commandtest.Run(t, set, "status", "--store", f.Store())
+			none := strings.Contains(list.Out, "no operation is pending")
+			if none == late || strings.Contains(status.Out, "for too long") != late {
+				t.Errorf("%s, stored %s, set %v: %s%s", c.name, c.after, set, list.Out, status.Out)
+			}
+		}
+		judges(c.late)
+		judges(c.late, "OPLEDGER_STUCK_AFTER="+c.after)
+		judges(false, "OPLEDGER_STUCK_AFTER=20h")
+		commandtest.Run(t, []string{"OPLEDGER_STUCK_AFTER=-1h"}, "list", "--store", f.Store()).Want(t,
+			terminal.ExitUsage, "OPLEDGER_STUCK_AFTER")
+	}
+}
+
 // TestSettingsThatDiffer: a command with other settings than the ledger's writes nothing and says what
 // differs; --override-settings writes all the same, and a command that only reads does not mind [L7].
 func TestSettingsThatDiffer(t *testing.T) {
