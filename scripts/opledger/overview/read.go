@@ -45,9 +45,15 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 			o.Pending.Missing++
 		}
 	}
-	notYet := func(r operation.Record) bool { return !r.Late(o.At) }
-	if first := slices.IndexFunc(page.Items, notYet); first >= 0 {
-		page.Items, page.Next = page.Items[:first], ledger.Cursor{}
+	// Where the setting was changed since, their order is not that in which they are late [L5].
+	page.Items = slices.DeleteFunc(page.Items, func(r operation.Record) bool { return !r.Late(o.At) })
+	switch {
+	case page.Next.At.After(o.At): // none behind it is late yet
+		page.Next = ledger.Cursor{}
+	case len(page.Items) == 0 && page.Next.Path != "":
+		if page, err = l.List(ctx, ledger.Filter{Late: o.At, Limit: most}); err != nil {
+			return err
+		}
 	}
 	o.Pending.Late, err = count(page, func() (ledger.Total, error) {
 		return l.CountOperations(ctx, ledger.Filter{Late: o.At})
@@ -55,10 +61,11 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 	return err
 }
 
-// count counts the items of a list whose first page is page. Where that is all, or has none, the index is
-// not asked: it may also count what an older revision has ended since [L5].
+// count counts the items of a list whose first page is page. Where that is all the index is not asked: it may
+// also count what an older revision has ended since [L5]. A page without items is not all where it has a
+// Next: what cannot be read fills it, too.
 func count[T any](page ledger.Page[T], byIndex func() (ledger.Total, error)) (ledger.Total, error) {
-	if len(page.Items) == 0 || page.Next.Path == "" {
+	if page.Next.Path == "" {
 		return ledger.Total{N: len(page.Items)}, nil
 	}
 	return byIndex()
@@ -172,10 +179,12 @@ func (o *Overview) readUnregistered(ctx context.Context, l ledger.Reading, _ int
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
-	if len(page.Items) == 0 {
+	if len(page.Items) == 0 && page.Next.Path == "" {
 		return nil
 	}
-	o.Unregistered.Newest, o.Unregistered.At = page.Items[0].Key, page.Items[0].CreatedAt
+	if len(page.Items) > 0 {
+		o.Unregistered.Newest, o.Unregistered.At = page.Items[0].Key, page.Items[0].CreatedAt
+	}
 	if o.Unregistered.Total, err = l.CountOperations(ctx, filter); err == nil {
 		filter.Unregistered = o.At.Add(-UnregisteredFor)
 		o.Unregistered.Long, err = l.CountOperations(ctx, filter)

@@ -38,9 +38,9 @@ func ended(at time.Time) []ledger.Write {
 	}
 }
 
-// TestReadLeavesOutWhatEnded: what an older revision has ended is no problem, and hides none [L5].
-func TestReadLeavesOutWhatEnded(t *testing.T) {
-	t.Parallel()
+// newLedger makes a ledger, with its documents.
+func newLedger(t *testing.T) (*sqlite.Store, *ledger.Ledger) {
+	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +54,13 @@ func TestReadLeavesOutWhatEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return store, l
+}
+
+// TestReadLeavesOutWhatEnded: what an older revision has ended is no problem, and hides none [L5].
+func TestReadLeavesOutWhatEnded(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
 	problems := func() (words []string) {
 		o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: 5 * time.Minute, Most: 4})
 		if err != nil {
@@ -83,5 +90,58 @@ func TestReadLeavesOutWhatEnded(t *testing.T) {
 	want := []string{"1 effect failing for 2h01m: 503 | opledger show batches/fails"}
 	if words := problems(); fmt.Sprint(words) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", words, want)
+	}
+}
+
+// TestReadGoesOnBehind: a document in front that cannot be read, or an operation that is late only by an
+// earlier setting, hides none of those behind it from the counts [R6, L5].
+func TestReadGoesOnBehind(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	now := time.Now()
+	var writes []ledger.Write
+	for i, age := range []time.Duration{2 * time.Hour, 3 * time.Hour, 4 * time.Hour} { // the first cannot be read
+		at := now.Add(-age)
+		rec := operation.Record{
+			Schema: 1, Version: 1, Key: operation.Key(fmt.Sprint("batches/unregistered", i)), Collection: operation.Batches,
+			State: operation.Succeeded, CreatedAt: at, SettledAt: at, UnresolvedAt: at,
+		}
+		twice := rec
+		twice.Key, twice.Registered = operation.Key(fmt.Sprint("batches/twice", i)), true
+		twice.UnresolvedAt, twice.ConflictAt, twice.ConflictState = time.Time{}, at, operation.Failed
+		body := ledger.Quarantined{
+			Schema: 1, ID: fmt.Sprint("body", i), Reason: "malformed", ReceivedAt: at, UnresolvedAt: at,
+		}
+		if i == 0 {
+			rec.Schema, twice.Schema, body.Schema = 99, 99, 99
+		}
+		writes = append(writes, ledger.Write{Path: ledger.OperationPath(rec.Key), Data: rec},
+			ledger.Write{Path: ledger.OperationPath(twice.Key), Data: twice},
+			ledger.Write{Path: ledger.Path("quarantine/" + body.ID), Data: body})
+	}
+	for i, age := range []time.Duration{time.Hour, time.Hour, 30 * time.Hour} {
+		at := now.Add(-age)
+		late := operation.Record{
+			Schema: 1, Version: 1, Key: operation.Key(fmt.Sprint("batches/late", i)), Collection: operation.Batches,
+			State: operation.Running, Registered: true, CreatedAt: at, SubmittedAt: at, DueAt: now,
+			LateAt: now.Add(time.Duration(i-5) * time.Minute),
+		}
+		writes = append(writes, ledger.Write{Path: ledger.OperationPath(late.Key), Data: late})
+	}
+	if _, err := store.Commit(t.Context(), writes...); err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{2, 10} {
+		o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: 5 * time.Minute, Most: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Conflicts.N != 3 || o.Unregistered.N != 3 || o.Unregistered.Long.N != 3 || o.Unread.Unresolved.N != 3 {
+			t.Errorf("%d ended twice, %d unregistered, %d of them long, %d unread: want what cannot be read, and 2 of each",
+				o.Conflicts.N, o.Unregistered.N, o.Unregistered.Long.N, o.Unread.Unresolved.N)
+		}
+		if o.Pending.Late.N != 1 {
+			t.Errorf("the first %d read: %d late, want 1", most, o.Pending.Late.N)
+		}
 	}
 }
