@@ -204,7 +204,8 @@ func TestReadersTakeStuckAfter(t *testing.T) {
 		_, variables := commandtest.FakeGemini(t, f)
 		commandtest.Serving(t, append(variables, "OPLEDGER_STUCK_AFTER="+c.after), "--schedule=false").Stop()
 		submitted := time.Now().Add(-10 * time.Hour).Format(time.RFC3339)
-		commandtest.Run(t, nil, "register", c.name, "--submitted-at", submitted, "--store", f.Store()).Want(t, terminal.ExitDone)
+		commandtest.Run(t, nil, "register", c.name, "--submitted-at", submitted, "--store", f.Store()).Want(t,
+			terminal.ExitDone)
 		judges := func(late bool, set ...string) {
 			t.Helper()
 			list := commandtest.Run(t, set, "list", "--late", "--store", f.Store()).Want(t, terminal.ExitDone)
