@@ -41,7 +41,7 @@ func (p *process) toldAtStart(line string) bool {
 // start starts a function, or `opledger serve` where that is empty.
 func (p program) start(t *testing.T, id, function string, variables []string) (started *process, err error) {
 	switch {
-	case function == "" && p.revision != "now": // it needs no token, and may not know "none"
+	case function == "" && !p.knowsNone: // it needs no token
 		started, err = startServe(p.path, id, append(slices.Clone(variables), "OPLEDGER_SERVE_TOKEN="))
 	case function == "":
 		started, err = startServe(p.path, id, variables)

@@ -17,6 +17,7 @@ import (
 // asked what it takes of its machine.
 type program struct {
 	revision, path string
+	knowsNone      bool // that no token is wanted, by OPLEDGER_SERVE_TOKEN=none
 }
 
 // The packages of the soak's programs. The second is in the overlay alone.
@@ -39,14 +40,23 @@ func buildSoak(room string) (all []program, err error) {
 	}
 	commit := earlierRevision(room)
 	if commit == "" {
-		return []program{{path: now, revision: "now"}}, nil
+		return []program{{path: now, revision: "now", knowsNone: true}}, nil
 	}
 	replace, err := filesOf(root, filepath.Join(dir, "source"), commit)
 	if err != nil {
 		return nil, err
 	}
 	earlier, err := buildSoakProgram(root, filepath.Join(dir, commit), room, replace)
-	return []program{{path: now, revision: "now"}, {path: earlier, revision: commit[:7]}}, err
+	knowsNone := false
+	if err == nil && room == serveRoom {
+		var help []byte
+		help, err = exec.Command(earlier, "serve", "--help").Output()
+		knowsNone = strings.Contains(string(help), "OPLEDGER_SERVE_TOKEN=none")
+	}
+	return []program{
+		{path: now, revision: "now", knowsNone: true},
+		{path: earlier, revision: commit[:7], knowsNone: knowsNone},
+	}, err
 }
 
 // earlierRevision returns the last commit of a day before that of the source: what may have been

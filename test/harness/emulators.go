@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,19 +23,23 @@ import (
 const (
 	envFirestore = "FIRESTORE_EMULATOR_HOST"
 	envPubSub    = "PUBSUB_EMULATOR_HOST"
-	envRequire   = "OPLEDGER_REQUIRE_EMULATORS"
+	// The same of those that StartEmulators started. No client reads these.
+	envSharedFirestore = "TEST_FIRESTORE_EMULATOR"
+	envSharedPubSub    = "TEST_PUBSUB_EMULATOR"
+	envRequire         = "OPLEDGER_REQUIRE_EMULATORS"
 )
 
 // The emulators of this test binary. They are the one thing that its tests share: starting one per
 // test would cost seconds each, and ProjectID keeps the tests apart.
 var (
-	firestore = &shared{env: envFirestore, start: emulator.StartFirestore}
-	pubsub    = &shared{env: envPubSub, start: emulator.StartPubSub}
+	firestore = &shared{env: envFirestore, own: envSharedFirestore, start: emulator.StartFirestore}
+	pubsub    = &shared{env: envPubSub, own: envSharedPubSub, start: emulator.StartPubSub}
 )
 
 // A shared is an emulator that is started at most once.
 type shared struct {
 	env   string
+	own   string
 	start func(context.Context) (*emulator.Process, error)
 
 	mu      sync.Mutex
@@ -50,7 +55,7 @@ type shared struct {
 // sends it and nowhere else.
 func Main(m *testing.M) int {
 	for _, s := range []*shared{firestore, pubsub} {
-		s.given = os.Getenv(s.env)
+		s.given = cmp.Or(os.Getenv(s.own), os.Getenv(s.env))
 		if err := os.Unsetenv(s.env); err != nil {
 			panic(err) // only a malformed name fails
 		}
@@ -70,13 +75,13 @@ func StartEmulators(ctx context.Context) (stop func(), err error) {
 		}
 	}
 	for _, s := range []*shared{firestore, pubsub} {
-		if os.Getenv(s.env) != "" {
+		if os.Getenv(s.own) != "" {
 			continue
 		}
 		process, err := s.start(ctx)
 		if err == nil {
 			started = append(started, process)
-			err = os.Setenv(s.env, process.Addr())
+			err = os.Setenv(s.own, process.Addr())
 		}
 		if err != nil {
 			stop()

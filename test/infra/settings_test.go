@@ -129,7 +129,7 @@ func groupsOf(t *testing.T, function string) []string {
 	t.Helper()
 	var groups []string
 	for name, fields := range structs(parse(t, "functions/"+function)) {
-		if name != "settings" {
+		if !strings.EqualFold(name, "settings") {
 			continue
 		}
 		for _, field := range fields.List {
