@@ -23,7 +23,7 @@ type Payload struct {
 
 // WithheldMessage is the log message where effects were withheld [L3].
 const WithheldMessage = "effects were withheld: the operation ended longer ago than the retention " +
-	"when the ledger first heard of it; a replay runs one"
+	"when the ledger first received it; a replay runs one"
 
 // A plan holds the effects that one commit adds to an operation.
 type plan struct {

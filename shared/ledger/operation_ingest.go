@@ -38,7 +38,7 @@ type Receipt struct {
 	// where the event names another one. The event is about Key; Disputed is due at the next pass.
 	Disputed operation.Key
 	// Withheld counts the effects that were not planned because the operation ended longer ago than
-	// the retention when the ledger first heard of it. Its record names them [L3].
+	// the retention when the ledger first received it. Its record names them [L3].
 	Withheld int
 	// CorrelationID is that of the operation; empty where it is not registered with one.
 	CorrelationID string
