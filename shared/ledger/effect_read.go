@@ -48,7 +48,7 @@ func (l *Ledger) FailingEffects(
 	ctx context.Context, before time.Time, after Cursor, limit int,
 ) (Page[Effect], error) {
 	page, err := search(ctx, l.store, queryFailing(before, after, limit), limit, readEffect, func(e Effect) bool {
-		return !e.FailingSince.IsZero()
+		return !e.FailingSince.IsZero() && !e.FailingSince.After(before)
 	})
 	if err != nil {
 		return page, fmt.Errorf("listing failing effects: %w", err)

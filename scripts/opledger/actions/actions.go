@@ -146,7 +146,7 @@ func (a *Actions) decide(
 // earlier one.
 func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.Abandonment) (Decision, string, error) {
 	if !seen.Registered && !seen.Conflicted() {
-		return a.resolveUnregistered(ctx, seen.Key, d)
+		return a.ResolveUnregistered(ctx, seen.Key, d)
 	}
 	what := fmt.Sprintf("the two ends of %s, %s and %s,", seen.Key, seen.State, seen.ConflictState)
 	return a.decide(ctx, d, what, "resolved", func() (operation.Abandonment, error) {
@@ -155,9 +155,9 @@ func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.A
 	})
 }
 
-// resolveUnregistered records that an operation is rightly not registered [W5]. It says which decision
+// ResolveUnregistered records that an operation is rightly not registered [W5]. It says which decision
 // stands, which may be an earlier one.
-func (a *Actions) resolveUnregistered(
+func (a *Actions) ResolveUnregistered(
 	ctx context.Context, key operation.Key, d ledger.Abandonment,
 ) (Decision, string, error) {
 	return a.decide(ctx, d, string(key)+", which is not registered,", "resolved", func() (operation.Abandonment, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,19 @@ func (f *Found) Add(name string, record func(ledger.Abandonment) (any, string, e
 	f.decisions = append(f.decisions, foundDecision{name, record})
 }
 
+// names names the first of them.
+func (f *Found) names() string {
+	const most = 10
+	var names []string
+	for _, d := range f.decisions[:min(len(f.decisions), most)] {
+		names = append(names, d.name)
+	}
+	if more := len(f.decisions) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
 // DecideAll asks, then decides about all that find returns, and prints each decision that stands. what
 // names one of them. The error joins those of all that could not be decided.
 func (m *Many) DecideAll(
@@ -57,7 +71,7 @@ func (m *Many) DecideAll(
 			m.Outside.Note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
 		}
 		if len(found.decisions) > 0 && !m.yes {
-			question := fmt.Sprintf("Resolve %s?", phrase.Counted(len(found.decisions), what))
+			question := fmt.Sprintf("Resolve %s: %s?", phrase.Counted(len(found.decisions), what), found.names())
 			if err := terminal.Agree(ctx, m.Outside, question, "nothing was resolved"); err != nil {
 				return err
 			}

@@ -26,12 +26,13 @@ func TestResolveSeveral(t *testing.T) {
 	resolve := func(in string, args ...string) commandtest.Said {
 		return commandtest.Answer(t, variables, in, append([]string{"resolve", "--reason", "r", "--by", "kim"}, args...)...)
 	}
-	resolve("n\n", "--conflict").Want(t, terminal.ExitFailed, "Resolve 2 conflicts? [y/N] ", "nothing was resolved")
+	resolve("n\n", "--conflict").Want(t, terminal.ExitFailed,
+		"Resolve 2 conflicts: operations/b, batches/a? [y/N] ", "nothing was resolved")
 	resolve("", "--conflict", "--json").Want(t, terminal.ExitUsage,
 		"nothing was resolved; with --json no question is asked")
 	commandtest.Run(t, variables, "list", "--conflict").Want(t, terminal.ExitDone).Says(t, "batches/a", "operations/b")
 	s := resolve("y\n", "--conflict", "--collection", "operations").Want(t, terminal.ExitDone,
-		"Resolve 1 conflict? [y/N] ")
+		"Resolve 1 conflict: operations/b? [y/N] ")
 	if !strings.HasPrefix(s.Out, "the two ends of operations/b, SUCCEEDED and FAILED, resolved by kim at ") ||
 		!strings.HasSuffix(s.Out, "resolved 1 of 1\n") {
 		t.Errorf("%q", s.Out)
@@ -50,26 +51,32 @@ func TestResolveSeveral(t *testing.T) {
 		t.Errorf("%q", s.Out)
 	}
 
-	f.Ago(48*time.Hour, func(ctx context.Context, l *ledger.Ledger) error {
-		var errs []error
-		for _, key := range []operation.Key{"batches/x", "batches/y"} {
-			_, err := l.Ingest(ctx, operation.Event{Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: "m",
-				Source: operation.Webhook, State: operation.Succeeded})
-			errs = append(errs, err)
+	ends := func(id string, state operation.State, keys ...operation.Key) func(context.Context, *ledger.Ledger) error {
+		return func(ctx context.Context, l *ledger.Ledger) error {
+			var errs []error
+			for _, key := range keys {
+				_, err := l.Ingest(ctx, operation.Event{Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: id,
+					Source: operation.Webhook, State: state})
+				errs = append(errs, err)
+			}
+			return errors.Join(errs...)
 		}
-		return errors.Join(errs...)
-	})
+	}
+	f.Ago(48*time.Hour, ends("m", operation.Succeeded, "batches/x", "batches/y"))
+	f.Ago(47*time.Hour, ends("n", operation.Failed, "batches/y"))               // the question is not about its two ends
+	f.Ago(time.Minute, ends("m", operation.Succeeded, "batches/being-started")) // its registration may still come
 	unregistered := func() string {
 		return commandtest.Run(t, variables, "list", "--unregistered").Want(t, terminal.ExitDone).Out
 	}
 	if !strings.Contains(unregistered(), "batches/x") {
 		t.Fatal(unregistered())
 	}
-	resolve("y\n", "--unregistered").Want(t, terminal.ExitDone, "Resolve 2 unregistered operations? [y/N] ").
+	resolve("y\n", "--unregistered").Want(t, terminal.ExitDone, "Resolve 2 unregistered operations: ").
 		Says(t, "batches/x, which is not registered, resolved by kim", "resolved 2 of 2\n")
-	if out := unregistered(); strings.Contains(out, "batches/") {
+	if out := unregistered(); !strings.Contains(out, "batches/being-started") || strings.Count(out, "batches/") != 1 {
 		t.Error(out)
 	}
+	commandtest.Run(t, variables, "list", "--conflict").Want(t, terminal.ExitDone).Says(t, "batches/y")
 	for _, args := range [][]string{
 		{}, {"batches/a", "--conflict"}, {"--state", "FAILED"}, {"--conflict", "--unregistered"},
 	} {
@@ -95,10 +102,10 @@ func TestResolveAllQuarantined(t *testing.T) {
 		return commandtest.Answer(t, variables, in,
 			append([]string{"quarantine", "resolve", "--reason", "r", "--by", "kim"}, args...)...)
 	}
-	resolve("n\n", "--unresolved").Want(t, terminal.ExitFailed, "Resolve 3 quarantined deliveries? [y/N] ",
+	resolve("n\n", "--unresolved").Want(t, terminal.ExitFailed, "Resolve 3 quarantined deliveries: ",
 		"nothing was resolved")
 	resolve("y\n", "--unresolved", "--kept-for", "malformed").
-		Want(t, terminal.ExitDone, "Resolve 2 quarantined deliveries? [y/N] ").
+		Want(t, terminal.ExitDone, "Resolve 2 quarantined deliveries: ").
 		Says(t, "the delivery m1 resolved by kim", "resolved 2 of 2\n")
 	resolve("", "--unresolved", "--yes").Want(t, terminal.ExitDone).
 		Says(t, "the delivery m3 resolved by kim", "resolved 1 of 1\n")

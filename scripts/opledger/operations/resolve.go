@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
@@ -28,8 +29,8 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 			"effect runs. The same end reported again is dropped, and a further, different one is a new conflict. One\n" +
 			"that is not registered, because it is another program's, leaves list --unregistered; it can still be\n" +
 			"registered. For a body in quarantine there is opledger quarantine resolve.\n\n" +
-			"With --conflict or --unregistered it resolves all that opledger list shows with the same flags. It says\n" +
-			"how many they are, and asks.",
+			"With --conflict or --unregistered it resolves all that opledger list shows with the same flags; of those\n" +
+			"that are not registered, only those that have waited for an hour. It says how many they are, and asks.",
 		Example: "  opledger resolve batches/abc123 --reason 'SUCCEEDED is true, as Gemini says'\n" +
 			"  opledger resolve batches/abc123 --reason 'a batch of another team'\n" +
 			"  opledger resolve --unregistered --collection batches --reason 'all of another team'",
@@ -46,21 +47,14 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 				if err != nil {
 					return nil, "", err
 				}
-				return resolve(cmd.Context(), a, seen, m.Abandonment)
+				stands, words, err := a.Resolve(cmd.Context(), seen, m.Abandonment)
+				return resolvedOf(seen, stands), words, err
 			})
 		},
 	}
 	m.Flags(cmd)
 	s.flags(cmd)
 	return cmd
-}
-
-// resolve resolves an operation as it was seen, and returns the decision that stands.
-func resolve(
-	ctx context.Context, a *actions.Actions, seen operation.Record, d ledger.Abandonment,
-) (asJSON any, words string, err error) {
-	stands, words, err := a.Resolve(ctx, seen, d)
-	return resolvedJSON{seen.Key, seen.State, seen.ConflictState, stands.Abandonment, stands.Recorded}, words, err
 }
 
 // A resolvedJSON is the resolution that stands as JSON, and whether it is this one.
@@ -70,6 +64,10 @@ type resolvedJSON struct {
 	Other     operation.State       `json:"other,omitempty"` // that conflicts with it; empty: it is not registered
 	Resolved  operation.Abandonment `json:"resolved"`
 	Recorded  bool                  `json:"recorded"`
+}
+
+func resolvedOf(seen operation.Record, stands actions.Decision) resolvedJSON {
+	return resolvedJSON{seen.Key, seen.State, seen.ConflictState, stands.Abandonment, stands.Recorded}
 }
 
 // A resolveSelection says which operations to resolve, where none is named.
@@ -119,12 +117,19 @@ func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found 
 		if now, err = a.Ledger.Now(ctx); err != nil {
 			return found, err
 		}
-		filter.Unregistered = now
+		// A younger one may be this program's own: its registration may still come.
+		filter.Unregistered = now.Add(-overview.UnregisteredFor)
 	}
 	err = open.EachPage(ctx, a.Ledger, filter, func(page ledger.Page[operation.Record]) error {
 		for _, seen := range page.Items {
 			found.Add(phrase.Safe(string(seen.Key)), func(d ledger.Abandonment) (any, string, error) {
-				return resolve(ctx, a, seen, d)
+				if !s.unregistered {
+					stands, words, err := a.Resolve(ctx, seen, d)
+					return resolvedOf(seen, stands), words, err
+				}
+				seen.ConflictState = "" // its conflict stays, if it has one: the reason is not about that
+				stands, words, err := a.ResolveUnregistered(ctx, seen.Key, d)
+				return resolvedOf(seen, stands), words, err
 			})
 		}
 		found.Broken = append(found.Broken, page.Broken...)
