@@ -104,6 +104,13 @@ func (d *geminiDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // send makes a request and reads its answer.
 func send(method, url string, body []byte, header http.Header) (status int, answer []byte, got http.Header, err error) {
+	return sendBy(client, method, url, body, header)
+}
+
+// sendBy is send by a client of its own, such as one that waits longer.
+func sendBy(
+	client *http.Client, method, url string, body []byte, header http.Header,
+) (status int, answer []byte, got http.Header, err error) {
 	request, err := http.NewRequest(method, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, nil, err

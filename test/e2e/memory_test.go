@@ -118,9 +118,11 @@ func TestCloudItemsMemory(t *testing.T) {
 	p := serveMeasured(t, "Effects", append(c.variables(), "OPLEDGER_EFFECTS="+text, "GOMEMLIMIT=358MiB",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL="+gemini.URL)...)
 	var group sync.WaitGroup
+	waits := &http.Client{Timeout: patience} // until the items before it have left the memory
+	t.Cleanup(waits.CloseIdleConnections)
 	for i := range effects {
 		group.Go(func() {
-			status, answer, _, err := send(http.MethodPost, p.url()+"/"+c.topic(topicID),
+			status, answer, _, err := sendBy(waits, http.MethodPost, p.url()+"/"+c.topic(topicID),
 				[]byte(push("batches/a", fmt.Sprint("publish", i))), http.Header{"Content-Type": {"application/json"}})
 			if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"outcome":"finished"`) {
 				t.Errorf("answered %d %s, %v", status, answer, err)
