@@ -184,7 +184,7 @@ func (f *fleet) variables(id string) []string {
 	return variables
 }
 
-// keep starts the instance again whenever it was killed.
+// keep starts the instance again whenever it was killed, or met a full disk as it started.
 func (f *fleet) keep(i *instance) {
 	for {
 		p := i.process()
@@ -195,7 +195,7 @@ func (f *fleet) keep(i *instance) {
 		if ending {
 			return
 		}
-		if !p.wasKilled() && !p.leftGently() {
+		if !p.wasKilled() && !p.leftGently() && !p.refusedByDisk() {
 			f.t.Errorf("%s ended by itself: %v\n%s", p.id, p.err, p.tail())
 			return
 		}

@@ -269,7 +269,7 @@ func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
 	}
 	o.repeats, o.excused = repeats, excused
 	for _, p := range f.processes() {
-		if noise := slices.DeleteFunc(p.noise, p.toldAtStart); len(noise) > 0 {
+		if noise := slices.DeleteFunc(slices.DeleteFunc(p.noise, p.toldAtStart), p.diskAtStart); len(noise) > 0 {
 			t.Errorf("%s said what is no log:\n%s", p.id, strings.Join(noise, "\n"))
 		}
 	}

@@ -38,6 +38,24 @@ func (p *process) toldAtStart(line string) bool {
 	return p.url() == "" && strings.HasSuffix(line, ": "+context.Canceled.Error())
 }
 
+// diskIsFull is what SQLite says of a disk without space.
+const diskIsFull = "database or disk is full"
+
+// refusedByDisk reports whether a process ended by itself because it could not open the ledger on a
+// full disk. It has said so, and its supervisor starts it again.
+func (p *process) refusedByDisk() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.killed && slices.ContainsFunc(p.noise, p.diskAtStart)
+}
+
+// diskAtStart reports whether a line says that the process met a full disk before it served. SQLite
+// has another sentence for a page of the WAL's index (SQLITE_IOERR_SHMSIZE).
+func (p *process) diskAtStart(line string) bool {
+	return p.url() == "" && strings.HasPrefix(line, "opledger: opening the ledger in ") &&
+		(strings.Contains(line, diskIsFull) || strings.HasSuffix(line, "disk I/O error (4874)"))
+}
+
 // start starts a function, or `opledger serve` where that is empty.
 func (p program) start(t *testing.T, id, function string, variables []string) (started *process, err error) {
 	switch {

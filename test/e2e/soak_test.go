@@ -163,11 +163,12 @@ func (s *soak) replace() {
 	}
 }
 
-// fullDisk fills the disk until processes have met that, and frees it.
+// fullDisk fills the disk until processes have met that, some of them as they start, and frees it.
 func (s *soak) fullDisk(d *disk) {
 	before := s.metFullDisk()
 	s.downWhile(func() {
 		d.fill()
+		s.killEach()
 		s.within(patience, "three writes have met the full disk", func() bool { return s.metFullDisk() >= before+3 })
 		d.free()
 	})
