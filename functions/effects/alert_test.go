@@ -60,7 +60,7 @@ func TestCrashAlerts(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
 		for range 3 * w.settings.MaxAttempts {
-			if _, err := w.ledger.Claim(w.Context(), "batches/0000", "publish"); err != nil {
+			if _, err := w.ledger.Effects.Claim(w.Context(), "batches/0000", "publish"); err != nil {
 				w.Fatal(err)
 			}
 			time.Sleep(w.settings.ClaimTTL)

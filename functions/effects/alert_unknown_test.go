@@ -24,7 +24,7 @@ func TestNothingStarves(t *testing.T) {
 		if want := map[effect.Outcome]int{effect.Finished: n, effect.Unknown: n}; again != 0 || !cmp.Equal(got, want) {
 			w.Errorf("%d again, %v, want %v", again, got, want)
 		}
-		story, err := w.ledger.Show(w.Context(), "batches/0000")
+		story, err := w.ledger.Operations.Show(w.Context(), "batches/0000")
 		if err != nil || story.Effects[0].Attempts != 0 || story.Effects[0].Fence != 0 {
 			w.Errorf("an effect without a handler was claimed: %+v %v", story.Effects, err)
 		}

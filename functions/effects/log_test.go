@@ -23,7 +23,7 @@ func TestCounted(t *testing.T) {
 			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{
 				"publish": effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
 					if lose { // as if another worker had seized and released it
-						if _, err := w.ledger.Release(ctx, task.Lease, errTarget, 0); err != nil {
+						if _, err := w.ledger.Effects.Release(ctx, task.Lease, errTarget, 0); err != nil {
 							w.Error(err)
 						}
 					}
@@ -58,7 +58,8 @@ func TestCounted(t *testing.T) {
 				}
 			}
 		}
-		if grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
+		if grant, err := w.ledger.Effects.Claim(w.Context(), m.Operation,
+			m.Effect); err != nil || grant.Verdict != ledger.Claimed {
 			w.Fatalf("%+v %v", grant, err)
 		}
 		run(effect.Held, "held")
@@ -115,10 +116,10 @@ func TestCanary(t *testing.T) {
 		}
 		run("canary", effect.Skipped)
 		name := operation.Name{Key: key, Resource: string(key)}
-		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
+		if _, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
 			w.Fatal(err)
 		}
-		if _, err := w.ledger.Ingest(w.Context(), operation.Event{
+		if _, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
 			Name: name, DeliveryID: "m", Source: operation.Webhook, State: operation.Succeeded,
 		}); err != nil {
 			w.Fatal(err)

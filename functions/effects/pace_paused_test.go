@@ -20,7 +20,7 @@ func TestPaused(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n = 110 // more than a page of the sweep
 		w.plan(n)
-		before, err := w.ledger.Show(w.Context(), "batches/0000")
+		before, err := w.ledger.Operations.Show(w.Context(), "batches/0000")
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestPaused(t *testing.T) {
 		if again, got := w.deliver(paused); again != 0 || !cmp.Equal(got, map[effect.Outcome]int{effect.Paused: n}) {
 			w.Errorf("%d again, %v", again, got)
 		}
-		after, err := w.ledger.Show(w.Context(), "batches/0000")
+		after, err := w.ledger.Operations.Show(w.Context(), "batches/0000")
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestPaused(t *testing.T) {
 				w.Errorf("%s was performed %d times", key, times)
 			}
 		}
-		story, err := w.ledger.Show(w.Context(), "batches/0000")
+		story, err := w.ledger.Operations.Show(w.Context(), "batches/0000")
 		if err != nil || len(w.ran) != n || story.Effects[0].State != ledger.EffectDone || story.Effects[0].Attempts != 1 {
 			w.Errorf("performed %d, %+v %v", len(w.ran), story.Effects, err)
 		}

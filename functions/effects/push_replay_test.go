@@ -124,10 +124,10 @@ func TestReplayOfWhatWasNeverPlanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := operation.Name{Key: "batches/late", Resource: "batches/late"}
-	if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+	if _, err := l.Operations.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook,
+	if _, err := l.Operations.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook,
 		State: operation.Succeeded}); err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func TestFramework(t *testing.T) {
 	if printed := stop(); strings.Count(printed, `"outcome":"finished"`) != 1 {
 		t.Errorf("not finished once: %s", printed)
 	}
-	story, err := l.Show(t.Context(), key)
+	story, err := l.Operations.Show(t.Context(), key)
 	if err != nil || story.Record.Effects["finishes"] != "done" || story.Record.Effects["fails"] != "open" {
 		t.Errorf("%+v %v", story.Record, err)
 	}

@@ -89,7 +89,7 @@ func newWorld(t *testing.T) *world {
 		Log: logging.New(w.log, "")})
 	w.server = httptest.NewServer(w.function)
 	t.Cleanup(w.server.Close)
-	if grant, err := l.Claim(t.Context(), key, "hangs"); err != nil || grant.Verdict != ledger.Claimed {
+	if grant, err := l.Effects.Claim(t.Context(), key, "hangs"); err != nil || grant.Verdict != ledger.Claimed {
 		t.Fatalf("%+v %v", grant, err)
 	}
 	return w
@@ -98,10 +98,10 @@ func newWorld(t *testing.T) *world {
 func plan(t testing.TB, l *ledger.Ledger) {
 	t.Helper()
 	name := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+	if _, err := l.Operations.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook,
+	if _, err := l.Operations.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook,
 		State: operation.Succeeded}); err != nil {
 		t.Fatal(err)
 	}

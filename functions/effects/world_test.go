@@ -92,9 +92,9 @@ func (w *line) plan(n int) {
 	w.Helper()
 	for i := range n {
 		name := operation.Name{Key: operation.Key(fmt.Sprintf("batches/%04d", i)), Resource: "batches/" + fmt.Sprint(i)}
-		_, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name})
+		_, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: name})
 		if err == nil {
-			_, err = w.ledger.Ingest(w.Context(), operation.Event{
+			_, err = w.ledger.Operations.Ingest(w.Context(), operation.Event{
 				Name: name, DeliveryID: fmt.Sprint(i), Source: operation.Webhook, State: operation.Succeeded,
 			})
 		}

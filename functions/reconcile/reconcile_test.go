@@ -50,7 +50,7 @@ func overdueLedger(t *testing.T) (*sqlite.Store, *ledger.Ledger) {
 			t.Fatal(err)
 		}
 		submitted := time.Now().Add(-25 * time.Hour)
-		if _, err := l.Register(t.Context(), ledger.Registration{Name: name, SubmittedAt: submitted}); err != nil {
+		if _, err := l.Operations.Register(t.Context(), ledger.Registration{Name: name, SubmittedAt: submitted}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestStrangeCollection(t *testing.T) {
 			t.Errorf("%s: %d %q, want 400 %q", name, r.Status, r.Error.Problems, want)
 		}
 	}
-	if all, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
+	if all, err := w.ledger.Operations.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
 		t.Errorf("written: %v, %v", all, err)
 	}
 }
@@ -64,7 +64,7 @@ func TestNameThatCannotBeAsked(t *testing.T) {
 			t.Errorf("%s: %d %q, want 400", name, r.Status, r.Error.Problems)
 		}
 	}
-	if all, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
+	if all, err := w.ledger.Operations.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
 		t.Errorf("written: %v, %v", all, err)
 	}
 }

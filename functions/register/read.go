@@ -95,7 +95,7 @@ func parseRead(r *http.Request) (name operation.Name, wait time.Duration, proble
 func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration) (
 	rec operation.Record, full bool, err error,
 ) {
-	rec, err = h.Ledger.Record(ctx, key)
+	rec, err = h.Ledger.Operations.Read(ctx, key)
 	if err != nil || rec.Settled() || wait == 0 {
 		return rec, false, err
 	}
@@ -114,7 +114,7 @@ func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration
 		if err = h.pause(ctx, step); err != nil {
 			err = fmt.Errorf("waiting for %s: %w", key, err)
 		} else if step >= readEvery {
-			rec, err = h.Ledger.Record(ctx, key)
+			rec, err = h.Ledger.Operations.Read(ctx, key)
 		}
 		if err != nil && (errors.Is(err, effect.ErrStopped) || errors.Is(context.Cause(ctx), effect.ErrStopped)) {
 			return before, false, nil

@@ -142,7 +142,7 @@ func TestReadWaits(t *testing.T) {
 		if n != 2 {
 			return
 		}
-		if _, err := w.ledger.Ingest(w.Context(), operation.Event{
+		if _, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
 			Name: operation.Name{Key: "batches/abc", Resource: "batches/abc"}, DeliveryID: "m1", Source: operation.Webhook,
 			State: operation.Succeeded, UpdateTime: noon,
 		}); err != nil {

@@ -108,7 +108,7 @@ func TestReadLast(t *testing.T) {
 	defer cancel(nil)
 	store := w.counting.Store
 	w.between = func(int) {
-		if _, err := w.ledger.Ingest(w.Context(), operation.Event{
+		if _, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
 			Name: operation.Name{Key: "batches/abc", Resource: "batches/abc"}, DeliveryID: "m1", Source: operation.Webhook,
 			State: operation.Succeeded, UpdateTime: noon,
 		}); err != nil {

@@ -69,7 +69,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration,
 	began time.Time) {
-	result, err := h.Ledger.Register(ctx, registration)
+	result, err := h.Ledger.Operations.Register(ctx, registration)
 	// These fields are enough to repeat a registration from the log after a restore.
 	log := h.Log.With("event", "register", "operation", registration.Name.Key, "name", registration.Name.Resource,
 		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
@@ -120,7 +120,7 @@ type intentAnswer struct {
 }
 
 func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention ledger.Intention, began time.Time) {
-	intent, err := h.Ledger.Intend(ctx, intention)
+	intent, err := h.Ledger.Intents.Intend(ctx, intention)
 	log := h.Log.With("event", "intent", "correlation", intention.CorrelationID, "jobKind", intention.JobKind,
 		"collection", intention.Collection)
 	if err != nil {
@@ -148,7 +148,7 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 
 // withdraw takes back an intent whose submission Gemini refused.
 func (h handler) withdraw(ctx context.Context, w http.ResponseWriter, i ledger.Intention, began time.Time) {
-	withdrawn, err := h.Ledger.Withdraw(ctx, i.CorrelationID, i.Attempt)
+	withdrawn, err := h.Ledger.Intents.Withdraw(ctx, i.CorrelationID, i.Attempt)
 	log := h.Log.With("event", "intent", "correlation", i.CorrelationID)
 	if err != nil {
 		log.ErrorContext(ctx, "intent not withdrawn", "outcome", httpfunc.OutcomeOf(err), "error", err)

@@ -102,7 +102,7 @@ func TestIntentProblems(t *testing.T) {
 			}
 		}
 	}
-	open, err := w.ledger.WaitingIntents(t.Context(), ledger.Cursor{}, 10)
+	open, err := w.ledger.Intents.Waiting(t.Context(), ledger.Cursor{}, 10)
 	if err != nil || len(open.Items) != 0 {
 		t.Errorf("written: %v, %v", open, err)
 	}

@@ -107,7 +107,7 @@ func TestAlreadyEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+	if _, err := w.ledger.Operations.Ingest(t.Context(), operation.Event{
 		Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded,
 		UpdateTime: noon.Add(-time.Minute),
 	}); err != nil {
@@ -131,7 +131,7 @@ func TestQueueDown(t *testing.T) {
 	w := newWorld(t)
 	ended := operation.Event{Name: operation.Name{Key: "batches/a", Resource: "batches/a"}, DeliveryID: "m1",
 		Source: operation.Webhook, State: operation.Succeeded}
-	if _, err := w.ledger.Ingest(t.Context(), ended); err != nil {
+	if _, err := w.ledger.Operations.Ingest(t.Context(), ended); err != nil {
 		t.Fatal(err)
 	}
 	w.outbox.Fail(errors.New("the queue is down"))
@@ -153,7 +153,7 @@ func TestWithheld(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, body := range []string{`{"name":"batches/a"}`, `{"intent":true,"correlationId":"c-1"}`} {
-		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+		if _, err := w.ledger.Operations.Ingest(t.Context(), operation.Event{
 			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded,
 			UpdateTime:    noon.AddDate(0, 0, -15),
 			CorrelationID: []string{"", "c-1"}[i],

@@ -28,12 +28,12 @@ func TestVerdict(t *testing.T) {
 	asks("b", ledger.MustWait, 600)
 	w.clock.Advance(5 * time.Minute)
 	asks("b", ledger.MustWait, 300)
-	page, err := w.ledger.DueIntents(t.Context(), w.clock.Now(), ledger.Cursor{}, 1)
+	page, err := w.ledger.Intents.Due(t.Context(), w.clock.Now(), ledger.Cursor{}, 1)
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	now := w.clock.Now()
-	if _, err := w.ledger.PostponeIntent(t.Context(), page.Items[0].Unlisted(time.Time{}, now), now); err != nil {
+	if _, err := w.ledger.Intents.Postpone(t.Context(), page.Items[0].Unlisted(time.Time{}, now), now); err != nil {
 		t.Fatal(err)
 	}
 	asks("b", ledger.MaySubmit, 0)

@@ -80,7 +80,7 @@ func TestProblems(t *testing.T) {
 			}
 		}
 	}
-	if all, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
+	if all, err := w.ledger.Operations.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
 		t.Errorf("written: %v, %v", all, err)
 	}
 }

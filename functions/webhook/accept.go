@@ -36,7 +36,7 @@ func (h handler) accept(r *http.Request, body []byte, proof trust.Proof) (ledger
 	// A signed event that can never be confirmed is ingested: no look-up will ever report the
 	// operation.
 	if !h.Confirm.Unverified(proof) || proof.Bound && unconfirmable(receipt) {
-		receipt, err = h.Ledger.Ingest(r.Context(), event)
+		receipt, err = h.Ledger.Operations.Ingest(r.Context(), event)
 	}
 	if ledger.Permanent(err) {
 		suspect := ledger.Suspect{Reason: string(refusedByStore), Detail: err.Error(), Type: event.Type}

@@ -23,7 +23,7 @@ func TestCorrelationID(t *testing.T) {
 	const mine, other = "batches/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "batches/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-1"}}
 	registration.Name.Key, registration.Name.Resource = mine, mine
-	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+	if _, err := w.ledger.Operations.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
 	w.postponed(mine)
@@ -48,7 +48,7 @@ func TestCanaryIsNoException(t *testing.T) {
 	w := newWorld(t, options{})
 	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: operation.CanaryPrefix + "1"}}
 	registration.Name.Key, registration.Name.Resource = "batches/a", "batches/a"
-	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+	if _, err := w.ledger.Operations.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
 	const body = `{"type":"batch.succeeded","timestamp":"2026-01-22T12:00:00Z","data":{"id":"batches/a"}}`
@@ -65,7 +65,7 @@ func TestUnverifiedOtherNameSameID(t *testing.T) {
 	mine, other := w.batch("mine", geminisim.StateRunning), w.batch("other", geminisim.StateSucceeded)
 	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-1"}}
 	registration.Name.Key, registration.Name.Resource = w.key(mine), mine
-	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+	if _, err := w.ledger.Operations.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
 	for id, c := range map[string]struct{ name, outcome, reason string }{
@@ -89,14 +89,14 @@ func TestUnverifiedOtherNameSameID(t *testing.T) {
 // postponed postpones the one pending operation, as a pass does.
 func (w *world) postponed(key operation.Key) {
 	w.Helper()
-	if _, err := w.ledger.MakeDueNow(w.Context(), key); err != nil {
+	if _, err := w.ledger.Operations.MakeDueNow(w.Context(), key); err != nil {
 		w.Fatal(err)
 	}
-	found, err := w.ledger.DueOperations(w.Context(), w.clock.Now(), ledger.Cursor{}, 1)
+	found, err := w.ledger.Operations.Due(w.Context(), w.clock.Now(), ledger.Cursor{}, 1)
 	if err != nil || len(found.Items) != 1 {
 		w.Fatalf("%+v, %v", found, err)
 	}
-	if _, err := w.ledger.ClaimLookUp(w.Context(), found.Items[0], w.clock.Now()); err != nil {
+	if _, err := w.ledger.Passes.ClaimLookUp(w.Context(), found.Items[0], w.clock.Now()); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -131,7 +131,7 @@ func TestConfirmedCorrelation(t *testing.T) {
 			}
 			w := newWorld(t, options{confirm: policy})
 			name := w.create(aVideo, "v", geminisim.VideoSucceeded, "")
-			if _, err := w.ledger.Intend(t.Context(), ledger.Intention{
+			if _, err := w.ledger.Intents.Intend(t.Context(), ledger.Intention{
 				Submission: operation.Submission{CorrelationID: id},
 			}); err != nil {
 				t.Fatal(err)
@@ -147,7 +147,7 @@ func TestConfirmedCorrelation(t *testing.T) {
 			}
 			w.wantAccepted(r, "applied", "advanced", c.bound)
 			w.wantState(name, operation.Succeeded)
-			intent, err := w.ledger.Intend(t.Context(), ledger.Intention{
+			intent, err := w.ledger.Intents.Intend(t.Context(), ledger.Intention{
 				Submission: operation.Submission{CorrelationID: id},
 			}) // returns what is stored
 			want := map[bool]ledger.IntentState{true: ledger.IntentBound, false: ledger.IntentOpen}[c.bound]
@@ -167,7 +167,7 @@ func TestClaimedCorrelation(t *testing.T) {
 		name := w.create(aBatch, "a", geminisim.StateSucceeded, "")
 		registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-7"}}
 		registration.Name.Key, registration.Name.Resource = w.key(name), name
-		if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+		if _, err := w.ledger.Operations.Register(t.Context(), registration); err != nil {
 			t.Fatal(err)
 		}
 		claims := map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": "job-7"}}

@@ -198,7 +198,7 @@ func TestCorrelation(t *testing.T) {
 	w := newWorld(t, options{})
 	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-7"}}
 	registration.Name.Key, registration.Name.Resource = "batches/a", "batches/a"
-	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+	if _, err := w.ledger.Operations.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
 	body := `{"type":"batch.succeeded","timestamp":"` + t1 +

@@ -137,7 +137,8 @@ func TestUnverifiedAbandoned(t *testing.T) {
 	w := newWorld(t, options{})
 	name := w.batch("a", geminisim.StateRunning)
 	w.register(name)
-	if _, err := w.ledger.Abandon(t.Context(), w.key(name), ledger.Abandonment{By: "me", Why: "too slow"}); err != nil {
+	if _, err := w.ledger.Operations.Abandon(t.Context(), w.key(name),
+		ledger.Decision{By: "me", Why: "too slow"}); err != nil {
 		t.Fatal(err)
 	}
 	end := event("batch.succeeded", name, t1)
@@ -162,8 +163,8 @@ func TestUnverifiedAbandonedAndNotFound(t *testing.T) {
 	w.register("interactions/gone")
 	end := event("interaction.completed", "gone", t1)
 	w.wantAccepted(w.unverified("m1", end), "ignored", "not-found", true)
-	if _, err := w.ledger.Abandon(t.Context(), "interactions/gone",
-		ledger.Abandonment{By: "me", Why: "not found"}); err != nil {
+	if _, err := w.ledger.Operations.Abandon(t.Context(), "interactions/gone",
+		ledger.Decision{By: "me", Why: "not found"}); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(gap)

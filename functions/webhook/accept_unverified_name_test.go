@@ -16,7 +16,7 @@ import (
 // intend records the intent of a submitter that has not registered its operation.
 func (w *world) intend(id string, in operation.Collection) {
 	w.Helper()
-	if _, err := w.ledger.Intend(w.Context(), ledger.Intention{
+	if _, err := w.ledger.Intents.Intend(w.Context(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: id}, Collection: in,
 	}); err != nil {
 		w.Fatal(err)
@@ -26,7 +26,7 @@ func (w *world) intend(id string, in operation.Collection) {
 // intent returns the intent of a correlation id.
 func (w *world) intent(id string) ledger.Intent {
 	w.Helper()
-	intent, err := w.ledger.Intent(w.Context(), id)
+	intent, err := w.ledger.Intents.Read(w.Context(), id)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestUnverifiedAboutAnother(t *testing.T) {
 	w.register(mine)
 	registration := ledger.Registration{Submission: operation.Submission{CorrelationID: "job-other"}}
 	registration.Name.Key, registration.Name.Resource = w.key(other), other
-	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+	if _, err := w.ledger.Operations.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
 	w.wantAccepted(w.unverified("m1", event("batch.failed", other, t2)), "applied", "advanced", true)
@@ -140,7 +140,7 @@ func TestUnverifiedWithIDOfLookup(t *testing.T) {
 	w.register(name)
 	w.wantAccepted(w.unverified("reconcile-FAILED", event("video.generated", name, t1)), "applied", "advanced", true)
 	failed := lookup.Answer{State: operation.Failed, Result: operation.Result{ErrorCode: "filtered"}}
-	receipt, err := w.ledger.Ingest(t.Context(), failed.Event(operation.Name{Key: w.key(name), Resource: name}))
+	receipt, err := w.ledger.Operations.Ingest(t.Context(), failed.Event(operation.Name{Key: w.key(name), Resource: name}))
 	if err != nil || receipt.Outcome != ledger.Applied || receipt.State != operation.Failed {
 		t.Errorf("W4: %+v %v, want it applied", receipt, err)
 	}
@@ -200,7 +200,7 @@ func TestConfirm(t *testing.T) {
 			// Only a signed body is quarantined [W6].
 			kept := map[bool]string{false: "quarantined", true: "ignored"}[c.token]
 			w.wantAccepted(deliver("m2", "{"), kept, "malformed", false)
-			if listed, err := w.ledger.ListQuarantined(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil ||
+			if listed, err := w.ledger.Quarantine.List(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil ||
 				len(listed.Items) > 0 == c.token {
 				t.Errorf("in quarantine: %+v, %v", listed, err)
 			}

@@ -41,7 +41,7 @@ func (h handler) quarantine(
 	for name := range r.Header {
 		s.Headers[name] = r.Header.Get(name)
 	}
-	kept, err := h.Ledger.Quarantine(r.Context(), s)
+	kept, err := h.Ledger.Quarantine.Add(r.Context(), s)
 	if !kept { // with an error no outcome counts
 		outcome = ledger.Duplicate
 	}

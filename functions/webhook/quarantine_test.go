@@ -109,7 +109,7 @@ func (w *world) kept(id string) kept {
 	w.Helper()
 	var k kept
 	var err error
-	if k.Quarantined, k.whole, err = w.ledger.ReadQuarantined(w.Context(), id); err != nil {
+	if k.Quarantined, k.whole, err = w.ledger.Quarantine.Read(w.Context(), id); err != nil {
 		w.Errorf("what is kept of delivery %s: %v", id, err)
 	}
 	return k

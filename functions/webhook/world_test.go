@@ -168,14 +168,14 @@ func (w *world) register(raw string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
+	if _, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
 		w.Fatal(err)
 	}
 }
 
 func (w *world) show(key operation.Key) ledger.Story {
 	w.Helper()
-	story, err := w.ledger.Show(w.Context(), key)
+	story, err := w.ledger.Operations.Show(w.Context(), key)
 	if err != nil {
 		w.Fatal(err)
 	}

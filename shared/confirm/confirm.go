@@ -128,7 +128,7 @@ type Hint struct {
 // *UnconfirmedError, and those of Ingest. A retry with the same delivery is safe.
 func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, error) {
 	e, vouched := hint.Event, hint.Vouched
-	found, err := c.ledger.ReadUnverified(ctx, e.Name, e.CorrelationID, e.DeliveryID)
+	found, err := c.ledger.Operations.ReadUnverified(ctx, e.Name, e.CorrelationID, e.DeliveryID)
 	if err != nil {
 		return ledger.Receipt{Key: e.Key}, err
 	}
@@ -210,13 +210,13 @@ func (c *Confirmer) ingest(
 	said := answer.Event(name)
 	said.DeliveryID, said.Source, said.Type = e.DeliveryID, operation.Webhook, e.Type
 	said.CorrelationID = cmp.Or(said.CorrelationID, vouched)
-	receipt, err := c.ledger.Ingest(ctx, said)
+	receipt, err := c.ledger.Operations.Ingest(ctx, said)
 	if err != nil || !e.State.Terminal() || receipt.State.Terminal() || !receipt.Registered {
 		return receipt, err
 	}
 	// The hint reports an end that Gemini does not show yet, and its redelivery will be a
 	// duplicate.
-	_, err = c.ledger.MakeDueNow(ctx, receipt.Key)
+	_, err = c.ledger.Operations.MakeDueNow(ctx, receipt.Key)
 	return receipt, err
 }
 
@@ -227,7 +227,7 @@ func (c *Confirmer) ingest(
 func (c *Confirmer) keep(
 	ctx context.Context, receipt ledger.Receipt, name operation.Name, vouched string,
 ) (ledger.Receipt, error) {
-	kept, err := c.ledger.KeepName(ctx, vouched, name)
+	kept, err := c.ledger.Intents.KeepName(ctx, vouched, name)
 	if err != nil {
 		return receipt, err
 	}
@@ -244,7 +244,7 @@ func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 	if key == "" {
 		return nil
 	}
-	_, err := c.ledger.MakeDueNow(ctx, key)
+	_, err := c.ledger.Operations.MakeDueNow(ctx, key)
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrNewer) {
 		return nil // it has expired, and its intent not yet; or a newer revision looks it up
 	}
@@ -262,7 +262,7 @@ func (c *Confirmer) later(
 		return receipt, nil
 	case !rec.DueAt.IsZero():
 		receipt.Reason = DueNow
-		_, err := c.ledger.MakeDueNow(ctx, receipt.Key)
+		_, err := c.ledger.Operations.MakeDueNow(ctx, receipt.Key)
 		return receipt, err
 	default: // no pass looks it up: it is unregistered or abandoned
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: why, RetryAfter: c.turns.gap}

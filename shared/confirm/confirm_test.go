@@ -109,7 +109,7 @@ func TestHintThatFails(t *testing.T) {
 			return nil
 		}, hint(issued, "", "")},
 		"the name is not kept": {func(s *store, l *ledger.Ledger) error {
-			_, err := l.Intend(t.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "c-1"}})
+			_, err := l.Intents.Intend(t.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "c-1"}})
 			s.commitsFailing = "intents/"
 			return err
 		}, hint(issued, "c-1", "c-1")},
@@ -135,12 +135,12 @@ func TestHintThatFails(t *testing.T) {
 // dispute registers an operation with the correlation id c-1.
 func dispute(t *testing.T, l *ledger.Ledger) error {
 	t.Helper()
-	if _, err := l.Intend(t.Context(), ledger.Intention{
+	if _, err := l.Intents.Intend(t.Context(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: "c-1"},
 	}); err != nil {
 		return err
 	}
-	_, err := l.Register(t.Context(), ledger.Registration{
+	_, err := l.Operations.Register(t.Context(), ledger.Registration{
 		Name: operation.Name{Key: "batches/a", Resource: "batches/a"}, Submission: operation.Submission{CorrelationID: "c-1"},
 	})
 	return err
@@ -210,10 +210,10 @@ func TestHintOfAnAbandonedOne(t *testing.T) {
 	} {
 		_, l, c := hintsAt(t, test.status, `{}`)
 		name := operation.Name{Key: issued, Resource: string(issued)}
-		if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+		if _, err := l.Operations.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Abandon(t.Context(), issued, ledger.Abandonment{Why: "gone"}); err != nil {
+		if _, err := l.Operations.Abandon(t.Context(), issued, ledger.Decision{Why: "gone"}); err != nil {
 			t.Fatal(err)
 		}
 		said := hint(issued, "", "")
@@ -246,7 +246,7 @@ func TestHintOfAnUnclearAnswer(t *testing.T) {
 	} {
 		_, l, c := hintsAt(t, test.status, test.answer)
 		if test.intended {
-			if _, err := l.Intend(t.Context(), ledger.Intention{
+			if _, err := l.Intents.Intend(t.Context(), ledger.Intention{
 				Submission: operation.Submission{CorrelationID: "c-1"},
 			}); err != nil {
 				t.Fatal(err)

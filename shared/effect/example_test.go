@@ -94,9 +94,10 @@ func settle(name string, handler effect.Handler, documents ...ledger.Path) {
 	must(err)
 
 	batch := operation.Name{Key: "batches/abc", Resource: "batches/abc"}
-	_, err = l.Register(ctx, ledger.Registration{Name: batch, Submission: operation.Submission{JobKind: "batch-review"}})
+	_, err = l.Operations.Register(ctx,
+		ledger.Registration{Name: batch, Submission: operation.Submission{JobKind: "batch-review"}})
 	must(err)
-	_, err = l.Ingest(ctx, operation.Event{
+	_, err = l.Operations.Ingest(ctx, operation.Event{
 		Name: batch, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded,
 		Result: operation.Result{OutputFile: "files/out"},
 	})

@@ -39,7 +39,7 @@ func (r *Runner) run(ctx context.Context, m ledger.Message) (Report, error) {
 		return report, err
 	}
 	began := time.Now()
-	grant, err := r.ledger.Claim(ctx, m.Operation, report.Replay.Effect)
+	grant, err := r.ledger.Effects.Claim(ctx, m.Operation, report.Replay.Effect)
 	if err != nil {
 		return report, err
 	}

@@ -54,12 +54,12 @@ func manyEnded(t testing.TB, store ledger.Store, n int) *ledger.Ledger {
 	}
 	eachOf(t, 0, n, 16, func(i int) error {
 		called := operation.Name{Key: nth(i), Resource: string(nth(i))}
-		if _, err := l.Register(t.Context(), ledger.Registration{
+		if _, err := l.Operations.Register(t.Context(), ledger.Registration{
 			Name: called, Submission: operation.Submission{JobKind: "test"},
 		}); err != nil {
 			return err
 		}
-		_, err := l.Ingest(t.Context(), operation.Event{
+		_, err := l.Operations.Ingest(t.Context(), operation.Event{
 			Name: called, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 			Result: operation.Result{OutputFile: "files/batch-abc"},
 		})

@@ -26,7 +26,7 @@ func (r *Runner) decline(ctx context.Context, m ledger.Message, as Outcome) (Rep
 	if err != nil || report.Outcome == Skipped {
 		return report, err
 	}
-	verdict, err := r.ledger.Decline(ctx, m.Operation, report.Replay.Effect)
+	verdict, err := r.ledger.Effects.Decline(ctx, m.Operation, report.Replay.Effect)
 	if err != nil {
 		return report, err
 	}
@@ -42,7 +42,7 @@ func (r *Runner) recordRequest(ctx context.Context, m ledger.Message) (Report, e
 	if !m.FromOperator() {
 		return Report{Replay: ledger.Replayed{Effect: m.Effect}}, nil
 	}
-	replayed, err := r.ledger.Replay(ctx, m)
+	replayed, err := r.ledger.Effects.Replay(ctx, m)
 	if errors.Is(err, ledger.ErrReplay) {
 		return Report{Outcome: Skipped, Verdict: ledger.Absent, Cause: err}, nil
 	}
@@ -55,7 +55,7 @@ func over(v ledger.Verdict) bool { return v == ledger.Absent || v == ledger.Done
 // unknown handles an effect that this revision has no handler for: most likely another revision is
 // being deployed. Nothing is claimed and no attempt is counted.
 func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) {
-	verdict, err := r.ledger.Decline(ctx, m.Operation, m.Effect)
+	verdict, err := r.ledger.Effects.Decline(ctx, m.Operation, m.Effect)
 	if err != nil {
 		return Report{}, err
 	}

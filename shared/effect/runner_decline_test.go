@@ -126,11 +126,11 @@ func TestAlertsHandler(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertDisabled}}}
 		const subject operation.Key = "webhooks/w1"
-		alerted, err := w.over(w.store).AlertAbout(w.ctx, subject, ledger.AlertDisabled, time.Now(), "switched off")
+		alerted, err := w.over(w.store).Passes.AlertAbout(w.ctx, subject, ledger.AlertDisabled, time.Now(), "switched off")
 		if err != nil || alerted.Planned != 1 {
 			w.Fatalf("%+v, %v", alerted, err)
 		}
-		page, err := w.over(w.store).DueEffects(w.ctx, time.Now(), ledger.Cursor{}, 10)
+		page, err := w.over(w.store).Effects.Due(w.ctx, time.Now(), ledger.Cursor{}, 10)
 		if err != nil {
 			w.Fatal(err)
 		}

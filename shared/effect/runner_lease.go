@@ -26,7 +26,7 @@ func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease le
 		}
 		asked := time.Now()
 		extending, cancel := context.WithDeadline(ctx, cutoff)
-		err := r.ledger.Extend(extending, lease)
+		err := r.ledger.Effects.Extend(extending, lease)
 		cancel()
 		switch {
 		case err == nil:

@@ -150,7 +150,7 @@ func TestTakenOver(t *testing.T) {
 		report := w.run(w.runner(func(ctx context.Context, _ effect.Task) ([]ledger.Write, error) {
 			other := ledgertest.Skew(w.store) // whose clock is past the lease
 			other.Advance(ttl)
-			grant, err := w.over(other).Claim(w.ctx, key, name)
+			grant, err := w.over(other).Effects.Claim(w.ctx, key, name)
 			if err != nil || grant.Verdict != ledger.Claimed {
 				w.Fatalf("%+v %v", grant, err)
 			}

@@ -14,7 +14,7 @@ import (
 // Documents that lost a race release it for another attempt.
 func (r *Runner) finish(ctx context.Context, report *Report, extra []ledger.Write) error {
 	report.Outcome = Finished
-	err := Insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, extra...) })
+	err := Insist(ctx, func(ctx context.Context) error { return r.ledger.Effects.Finish(ctx, report.Lease, extra...) })
 	if len(extra) == 0 || !ledger.Permanent(err) && !errors.Is(err, ledger.ErrContention) {
 		return err
 	}
@@ -28,14 +28,15 @@ func (r *Runner) finish(ctx context.Context, report *Report, extra []ledger.Writ
 // markDead records that the effect will never happen.
 func (r *Runner) markDead(ctx context.Context, report *Report) error {
 	report.Outcome, report.FailingSince = Died, report.Lease.FailingSince
-	return Insist(ctx, func(ctx context.Context) error { return r.ledger.MarkDead(ctx, report.Lease, report.Cause) })
+	return Insist(ctx,
+		func(ctx context.Context) error { return r.ledger.Effects.MarkDead(ctx, report.Lease, report.Cause) })
 }
 
 // release records that the attempt failed, which may be the last that the effect has.
 func (r *Runner) release(ctx context.Context, report *Report) error {
 	var failure ledger.Failure
 	err := Insist(ctx, func(ctx context.Context) (err error) {
-		failure, err = r.ledger.Release(ctx, report.Lease, report.Cause, RetryDelay(report.Cause))
+		failure, err = r.ledger.Effects.Release(ctx, report.Lease, report.Cause, RetryDelay(report.Cause))
 		return err
 	})
 	report.Outcome, report.RetryAfter = Failed, failure.Wait
@@ -61,7 +62,7 @@ func (e givenUpError) Unwrap() error { return e.cause }
 func (r *Runner) handOn(ctx context.Context, report *Report) error {
 	report.Outcome = Continued
 	return Insist(ctx, func(ctx context.Context) (err error) {
-		report.Cause, err = r.ledger.Continue(ctx, report.Lease)
+		report.Cause, err = r.ledger.Effects.Continue(ctx, report.Lease)
 		return err
 	})
 }

@@ -151,7 +151,7 @@ func TestCrashes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := w.runner(failsWith(errTarget))
 		for range 3 * w.settings.MaxAttempts {
-			if grant, err := w.over(w.store).Claim(w.ctx, key, name); err != nil || grant.Verdict != ledger.Claimed {
+			if grant, err := w.over(w.store).Effects.Claim(w.ctx, key, name); err != nil || grant.Verdict != ledger.Claimed {
 				w.Fatalf("%+v %v", grant, err)
 			}
 			time.Sleep(ttl)

@@ -78,12 +78,12 @@ func (w *world) plan() {
 	w.Helper()
 	l := w.over(w.store)
 	operationName := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(w.ctx, ledger.Registration{
+	if _, err := l.Operations.Register(w.ctx, ledger.Registration{
 		Name: operationName, Submission: operation.Submission{JobKind: "test"},
 	}); err != nil {
 		w.Fatal(err)
 	}
-	if _, err := l.Ingest(w.ctx, operation.Event{
+	if _, err := l.Operations.Ingest(w.ctx, operation.Event{
 		Name: operationName, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 	}); err != nil {
 		w.Fatal(err)
@@ -124,7 +124,7 @@ func (w *world) run(r *effect.Runner, want effect.Outcome) effect.Report {
 // effect returns the world's effect, and its status in the record.
 func (w *world) effect() (ledger.Effect, operation.EffectStatus) {
 	w.Helper()
-	story, err := w.over(w.store).Show(context.WithoutCancel(w.ctx), key)
+	story, err := w.over(w.store).Operations.Show(context.WithoutCancel(w.ctx), key)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func isAlertRun(run string) bool {
 }
 
 // listing returns the rules that list an alert.
-func (l *Ledger) listing(alert Alert, jobKind string) []Rule {
+func (l *protocol) listing(alert Alert, jobKind string) []Rule {
 	var rules []Rule
 	for _, rule := range l.settings.Rules {
 		if slices.Contains(rule.Alerts, alert) && rule.matchesKind(jobKind) {
@@ -75,7 +75,7 @@ func (l *Ledger) listing(alert Alert, jobKind string) []Rule {
 // one higher than any that the record names, so that neither a new period nor another AlertEvery
 // reuses a number. An effect that exists although the record does not name it belongs to a former
 // record, and is not planned again [L3].
-func (l *Ledger) planAlert(
+func (l *protocol) planAlert(
 	ctx context.Context, rec operation.Record, alert Alert, notice Notice, now time.Time,
 ) (plan, error) {
 	p := plan{record: rec}
@@ -91,7 +91,7 @@ func (l *Ledger) planAlert(
 	if err != nil {
 		return plan{}, err
 	}
-	notice.Kind, notice.Attempts = alert.kind(), rec.Attempts
+	notice.Kind, notice.Attempts = alert.kind(), rec.LookUps
 	for _, name := range names {
 		if effect, there := existing[name]; there {
 			p.record = p.record.WithEffect(name, effect.Status())
@@ -120,7 +120,7 @@ func alertNumber(name string, alert Alert) int {
 }
 
 // effects returns those of the named effects that exist.
-func (l *Ledger) effects(ctx context.Context, key operation.Key, names []string) (map[string]Effect, error) {
+func (l *protocol) effects(ctx context.Context, key operation.Key, names []string) (map[string]Effect, error) {
 	snapshot, err := l.store.Get(ctx, pathsOf(key, names)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading the effects of %s: %w", key, err)

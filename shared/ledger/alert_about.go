@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Alerted is the result of AlertAbout and of AbandonIntent.
+// Alerted is the result of AlertAbout and of Intents.Abandon.
 type Alerted struct {
 	// Planned is how many effects alert of it; 0 where no rule lists the alert, or another call has
 	// planned it. The caller logs it.
@@ -28,7 +28,7 @@ type Alerted struct {
 //
 // Errors: as Ingest; ErrInvalid for a subject that is not of the form "what/ID", or longer than a
 // name may be.
-func (l *Ledger) AlertAbout(
+func (l Passes) AlertAbout(
 	ctx context.Context, subject operation.Key, alert Alert, since time.Time, detail string,
 ) (Alerted, error) {
 	what := fmt.Sprintf("alerting that %s is %s", subject, alert.kind())
@@ -48,7 +48,7 @@ func (l *Ledger) AlertAbout(
 			return err
 		}
 		// It is read last: so what another pass has planned just now is not taken for a leapt clock's.
-		now, err := l.Now(ctx)
+		now, err := l.now(ctx)
 		number, last := lastAbout(found, alert, now)
 		if err != nil || !made.IsZero() && last.Equal(made) {
 			return err
@@ -70,7 +70,7 @@ func (l *Ledger) AlertAbout(
 }
 
 // alerted publishes the effects of an alert about what is no operation.
-func (l *Ledger) alerted(ctx context.Context, p plan) Alerted {
+func (l *protocol) alerted(ctx context.Context, p plan) Alerted {
 	return Alerted{Planned: len(p.messages), PublishErr: l.send(ctx, p.messages)}
 }
 
@@ -78,7 +78,7 @@ func (l *Ledger) alerted(ctx context.Context, p plan) Alerted {
 const newestAlerts = 100
 
 // alertsAbout returns the newest effects of the alerts about what is no operation.
-func (l *Ledger) alertsAbout(ctx context.Context, subject operation.Key) ([]Document, error) {
+func (l *protocol) alertsAbout(ctx context.Context, subject operation.Key) ([]Document, error) {
 	found, err := l.store.Query(ctx, queryNewestEffects(subject, newestAlerts))
 	if err != nil {
 		return nil, fmt.Errorf("reading the alerts about %s: %w", subject, err)
@@ -100,7 +100,7 @@ func lastAbout(found []Document, alert Alert, now time.Time) (number int, last t
 }
 
 // planAbout plans the effects of an alert about what is no operation, for the rules that list it.
-func (l *Ledger) planAbout(
+func (l *protocol) planAbout(
 	subject operation.Key, alert Alert, number int, notice Notice, now time.Time,
 ) (plan, error) {
 	notice.Kind, notice.Since, notice.Detail = alert.kind(), operation.Instant(notice.Since), shorten(notice.Detail)

@@ -48,7 +48,7 @@ func (d Delivery) of(rec operation.Record) bool {
 	return !d.ReceivedAt.Before(rec.CreatedAt)
 }
 
-func (l *Ledger) delivery(e operation.Event, r Receipt, of operation.Record, nonce string, now time.Time) Delivery {
+func (l *protocol) delivery(e operation.Event, r Receipt, of operation.Record, nonce string, now time.Time) Delivery {
 	return Delivery{
 		Schema: operation.SchemaVersion, ID: printable(e.DeliveryID), Source: e.Source, Type: e.Type, Name: e.Resource,
 		State: e.State, UpdateTime: operation.Instant(e.UpdateTime), ReceivedAt: now, Incarnation: of.Incarnation,

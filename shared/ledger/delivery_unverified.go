@@ -26,7 +26,7 @@ type Unverified struct {
 
 // ReadUnverified returns what the ledger knows of an unverified delivery's operation, as Ingest
 // would find it, and writes nothing. The error is the store's; the same call may succeed later.
-func (l *Ledger) ReadUnverified(
+func (l operationsReader) ReadUnverified(
 	ctx context.Context, name operation.Name, correlationID, deliveryID string,
 ) (Unverified, error) {
 	paths := []Path{OperationPath(name.Key), deliveryPath(name.Key, operation.Webhook, deliveryID)}

@@ -12,17 +12,17 @@
 //	operations/{key}
 //	    The record. Only the reducer changes its state: in Ingest, and in Register for what
 //	    deliveries reported before [M7, W5]. Register creates it. Effects report their status in
-//	    it. ClaimLookUp and MakeDueNow move its due time, NoteCondition records inconclusive
+//	    it. ClaimLookUp and MakeDueNow move its due time, RecordCondition records inconclusive
 //	    look-ups, Abandon ends the waiting, ResolveConflict the concern about two ends.
 //	operations/{key}/deliveries/{id}
 //	    Created once, with the decision that it led to; never changed.
 //	operations/{key}/effects/{name}
 //	    Created in the commit that reaches the state, or finds the condition, that a rule lists.
 //	    Claim changes it, then only the holder of the claim. Requeue moves its due time.
-//	    Operators act on it by Replay, WaiveEffect and Recover.
+//	    Operators act on it by Replay, Waive and Recover.
 //	operations/{key}/effects/{name}/items/{key}
-//	    Created and changed by RecordItems, in a commit with its effect. Replay and
-//	    WaiveEffect change when FAILED ones expire.
+//	    Created and changed by Record, in a commit with its effect. Replay and
+//	    Waive change when FAILED ones expire.
 //	intents/{correlation id}
 //	    Created by Intend, or by the Ingest or Register that meets the id first.
 //	passes/lookups
@@ -32,7 +32,7 @@
 //	settings/planning
 //	    The settings that decide what is planned, by StoreSettings alone [L7].
 //	quarantine/{delivery id}
-//	    Created by Quarantine. MarkRetried records the outcome of a later retry.
+//	    Created by Add. MarkRetried records the outcome of a later retry.
 //
 // Forget deletes an operation with all of these but the quarantine, the record last.
 //
@@ -45,7 +45,7 @@
 //
 // # States of an intent
 //
-//	Intend──▶ OPEN ──AbandonIntent──▶ ABANDONED ──Intend──▶ OPEN
+//	Intend──▶ OPEN ──Abandon──▶ ABANDONED ──Intend──▶ OPEN
 //	            └──Ingest, Register──▶ BOUND ◀──┘ ▲
 //	Ingest──▶ SEEN ──Register, Intend─────────────┘
 //

@@ -54,7 +54,7 @@ type Effect struct {
 	// effect that an earlier version ran.
 	History []Attempt `json:"history,omitempty" firestore:"history,omitempty"`
 	// Abandoned says who waived the effect after it was DEAD.
-	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	Abandoned *operation.Decided `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// Recovered says who recorded, after a restore from a backup, that the effect had been DONE.
 	Recovered *Recovery `json:"recovered,omitempty" firestore:"recovered,omitempty"`
 	// Replays are the operators' messages about the effect, the latest maxReplays.

@@ -62,7 +62,7 @@ var ErrLeaseLost = errors.New("the lease was lost")
 // [S8]. The operation's record is read, too: an effect is not run whose end could not be recorded
 // there, such as one whose record is ErrNewer [L6]. Errors: as Ingest. A claim whose answer was lost
 // recognizes its own write.
-func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
+func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
 	err := l.withEffect(ctx, key, name, "claiming", func(effect Effect, read Snapshot) error {
@@ -83,7 +83,7 @@ func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Gra
 
 // claim is one try of Claim. docs are the effect's and its record's. seized is kept between tries:
 // after a commit whose answer was lost the effect no longer shows it.
-func (l *Ledger) claim(
+func (l *protocol) claim(
 	ctx context.Context, docs []Document, effect Effect, now time.Time, owner string, seized *bool,
 ) (Grant, error) {
 	if verdict, early := effect.verdict(now, owner); verdict != Claimed {
@@ -165,7 +165,7 @@ func (e Effect) exhausted() string {
 
 // ClaimStatus returns the verdict that a claim would have now, and writes nothing: Claimed where it
 // would be granted. Errors: the store's; calling it again is safe.
-func (l *Ledger) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
+func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
 	if err != nil {
 		return "", fmt.Errorf("reading the claim of effect %s of %s: %w", name, key, err)
@@ -192,7 +192,7 @@ func leaseOf(effect Effect, seized bool) Lease {
 }
 
 // Extend makes the lease end ClaimTTL from now. Errors: ErrLeaseLost; else as Ingest.
-func (l *Ledger) Extend(ctx context.Context, lease Lease) error {
+func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	return l.withLease(ctx, lease, "extending", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
 		if !effect.heldBy(lease) {
@@ -205,7 +205,7 @@ func (l *Ledger) Extend(ctx context.Context, lease Lease) error {
 }
 
 // withLease is withEffect for the lease's effect.
-func (l *Ledger) withLease(
+func (l *protocol) withLease(
 	ctx context.Context, lease Lease, doing string,
 	try func(effect Effect, read Snapshot) error, and ...Path,
 ) error {
@@ -214,7 +214,7 @@ func (l *Ledger) withLease(
 
 // withEffect runs try, as retry does, with the effect as it is stored. read has the effect's document
 // and those of the paths in and. An effect that does not exist is the zero Effect.
-func (l *Ledger) withEffect(
+func (l *protocol) withEffect(
 	ctx context.Context, key operation.Key, name, doing string,
 	try func(effect Effect, read Snapshot) error, and ...Path,
 ) error {

@@ -12,7 +12,7 @@ var errNoPublisher = errors.New("there is no publisher")
 // attempt is not counted, any worker may claim the effect at once, and a message is published for
 // it. unsent is why that message was not published, or nil. Nothing is lost then: the sweep finds
 // the effect due. Errors: as Finish.
-func (l *Ledger) Continue(ctx context.Context, lease Lease) (unsent, err error) {
+func (l Effects) Continue(ctx context.Context, lease Lease) (unsent, err error) {
 	var m Message
 	err = l.withLease(ctx, lease, "continuing", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime

@@ -8,11 +8,11 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// DeadEffects returns the dead effects of operations, as List returned them: in their order, and
+// Dead returns the dead effects of operations, as List returned them: in their order, and
 // those of one in the order of their names. One that is no longer dead, or was waived since, is left
 // out. A document that cannot be read is Broken. It reads one document for each. Errors: the
 // store's.
-func (l *Ledger) DeadEffects(ctx context.Context, records []operation.Record) ([]Effect, []Broken, error) {
+func (l effectsReader) Dead(ctx context.Context, records []operation.Record) ([]Effect, []Broken, error) {
 	var names []EffectName
 	for _, rec := range records {
 		for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {
@@ -21,6 +21,6 @@ func (l *Ledger) DeadEffects(ctx context.Context, records []operation.Record) ([
 			}
 		}
 	}
-	effects, unreadable, err := l.Effects(ctx, names...)
+	effects, unreadable, err := l.Read(ctx, names...)
 	return slices.DeleteFunc(effects, func(e Effect) bool { return e.Status() != operation.EffectDead }), unreadable, err
 }

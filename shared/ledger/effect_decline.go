@@ -10,7 +10,7 @@ import (
 // paused. It returns the verdict that a claim would have, without claiming: Claimed where it would
 // be granted. Where earlier messages went unanswered and the effect's due time has moved on, it is
 // due again within an interval, so that it runs soon after the pause [R5]. Errors: as Ingest.
-func (l *Ledger) Decline(ctx context.Context, key operation.Key, name string) (Verdict, error) {
+func (l Effects) Decline(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	verdict := Absent
 	err := l.withEffect(ctx, key, name, "declining", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime

@@ -11,17 +11,17 @@ type DueEffect struct {
 	doc    Document
 }
 
-// DueEffects returns side effects that are due, at most limit, behind after, whatever the state of
+// Due returns side effects that are due, at most limit, behind after, whatever the state of
 // their operation [R5].
-func (l *Ledger) DueEffects(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueEffect], error) {
+func (l Effects) Due(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueEffect], error) {
 	return due(ctx, l.store, queryDue(EffectsCollection, now, after, limit), func(doc Document) (DueEffect, error) {
 		effect, err := readEffect(doc)
 		return DueEffect{Effect: effect, doc: doc}, err
 	})
 }
 
-// OpenEffects returns open effects, due or not, at most limit, behind after, in due order.
-func (l *Ledger) OpenEffects(ctx context.Context, after Cursor, limit int) (Page[DueEffect], error) {
+// Open returns open effects, due or not, at most limit, behind after, in due order.
+func (l effectsReader) Open(ctx context.Context, after Cursor, limit int) (Page[DueEffect], error) {
 	return due(ctx, l.store, queryOpen(EffectsCollection, after, limit), func(doc Document) (DueEffect, error) {
 		effect, err := readEffect(doc)
 		return DueEffect{Effect: effect, doc: doc}, err

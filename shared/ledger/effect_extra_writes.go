@@ -21,7 +21,7 @@ func replaces(w Write) bool { return w.Token == Replace }
 // one of them. ErrExists: one can never be written. ErrContention: the version that one requires is
 // outdated, so that the caller must read again. Both name the document. ErrConflict: the effect has
 // changed since it was read, so that the documents may be those of its next holder.
-func (l *Ledger) versioned(ctx context.Context, effect Document, extra []Write) ([]Write, error) {
+func (l *protocol) versioned(ctx context.Context, effect Document, extra []Write) ([]Write, error) {
 	paths := []Path{effect.Path}
 	for _, w := range extra {
 		paths = append(paths, w.Path)

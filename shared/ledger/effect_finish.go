@@ -18,20 +18,20 @@ import (
 // written. ErrExists: an extra write may only create a document that exists already. ErrContention
 // may be due to an extra write whose version is outdated. Other errors: as Ingest; calling Finish
 // again is safe.
-func (l *Ledger) Finish(ctx context.Context, lease Lease, extra ...Write) error {
+func (l Effects) Finish(ctx context.Context, lease Lease, extra ...Write) error {
 	return l.endHeld(ctx, lease, "finishing", EffectDone, nil, extra)
 }
 
 // MarkDead records that the effect will never succeed: it is DEAD until an operator replays or
 // waives it, and keeps its operation's record from expiring [L3]. cause is the reason. Errors: as
 // Finish.
-func (l *Ledger) MarkDead(ctx context.Context, lease Lease, cause error) error {
+func (l Effects) MarkDead(ctx context.Context, lease Lease, cause error) error {
 	return l.endHeld(ctx, lease, "giving up", EffectDead, cause, nil)
 }
 
 // endHeld records the last state of an effect whose claim the caller holds, and the failure that led
 // to it, if one did.
-func (l *Ledger) endHeld(
+func (l *protocol) endHeld(
 	ctx context.Context, lease Lease, doing string, state EffectState, cause error, extra []Write,
 ) error {
 	tries := 0
@@ -61,7 +61,7 @@ func (l *Ledger) endHeld(
 }
 
 // end commits the last state of an effect, together with its status in the operation's record.
-func (l *Ledger) end(
+func (l *protocol) end(
 	ctx context.Context, doc, recordDoc Document, effect Effect, state EffectState, now time.Time, extra []Write,
 ) error {
 	effect.State, effect.Unanswered = state, 0
@@ -78,7 +78,7 @@ func (l *Ledger) end(
 }
 
 // die ends an effect as DEAD, where its operation's record has not been read yet.
-func (l *Ledger) die(ctx context.Context, doc Document, effect Effect, now time.Time) error {
+func (l *protocol) die(ctx context.Context, doc Document, effect Effect, now time.Time) error {
 	record, err := l.store.Get(ctx, OperationPath(effect.Operation))
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (l *Ledger) die(ctx context.Context, doc Document, effect Effect, now time.
 
 // commitStatus writes an effect whose status changes, and that status in its operation's record, if
 // there is a record.
-func (l *Ledger) commitStatus(
+func (l *protocol) commitStatus(
 	ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, extra []Write,
 ) error {
 	rec, err := l.readRecord(recordDoc)

@@ -105,7 +105,7 @@ type Publisher interface {
 const publishTimeout = 2500 * time.Millisecond
 
 // send publishes messages. An error loses nothing: the effects' documents are the outbox.
-func (l *Ledger) send(ctx context.Context, messages []Message) error {
+func (l *protocol) send(ctx context.Context, messages []Message) error {
 	if l.publish == nil || len(messages) == 0 {
 		return nil
 	}

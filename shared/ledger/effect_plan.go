@@ -40,7 +40,7 @@ type plan struct {
 //
 // existing are the known effect documents, by name. A record that has expired may leave some
 // behind; an existing effect is never planned again.
-func (l *Ledger) plan(
+func (l *protocol) plan(
 	ctx context.Context, before, rec operation.Record, existing map[string]Effect, bound Intent, now time.Time,
 ) (plan, error) {
 	notAfter(now, &rec.CreatedAt) // the clock was wrong then, and the age of an end is counted from it
@@ -82,7 +82,7 @@ func (l *Ledger) plan(
 // What Gemini reported unfinished on the record before had not ended by then. An intent that was
 // recorded or renewed before the end proves that nothing has expired: it waited for the operation
 // until now. An intent made later may be a reused id.
-func (l *Ledger) late(before, rec operation.Record, bound Intent) bool {
+func (l *protocol) late(before, rec operation.Record, bound Intent) bool {
 	past := func(end time.Time) bool { return rec.CreatedAt.Sub(end) > l.settings.Retention }
 	end := rec.UpdateTime
 	if operation.Missing(end) {
@@ -99,7 +99,7 @@ func (l *Ledger) late(before, rec operation.Record, bound Intent) bool {
 }
 
 // add plans the effect called name, for the plan's record in its present state.
-func (p *plan) add(l *Ledger, name string, notice *Notice, now time.Time) error {
+func (p *plan) add(l *protocol, name string, notice *Notice, now time.Time) error {
 	effect, err := newEffect(p.record, name, notice, now)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func newEffect(rec operation.Record, name string, notice *Notice, now time.Time)
 }
 
 // effectPaths returns the paths of every effect that a rule could plan.
-func (l *Ledger) effectPaths(key operation.Key) []Path {
+func (l *protocol) effectPaths(key operation.Key) []Path {
 	paths := make([]Path, len(l.settings.Rules))
 	for i, rule := range l.settings.Rules {
 		paths[i] = EffectPath(key, rule.Name)

@@ -14,9 +14,9 @@ type EffectName struct {
 	Effect    string
 }
 
-// Effects reads effects. Those that are there come in the order of their names. A document that
+// Read reads effects. Those that are there come in the order of their names. A document that
 // cannot be read is Broken. It reads one document for each. Errors: the store's.
-func (l *Ledger) Effects(ctx context.Context, names ...EffectName) ([]Effect, []Broken, error) {
+func (l effectsReader) Read(ctx context.Context, names ...EffectName) ([]Effect, []Broken, error) {
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
@@ -42,9 +42,9 @@ func (l *Ledger) Effects(ctx context.Context, names ...EffectName) ([]Effect, []
 	return effects, unreadable, nil
 }
 
-// FailingEffects returns open effects that have been failing since before or longer, the longest
+// Failing returns open effects that have been failing since before or longer, the longest
 // first. Errors: the store's.
-func (l *Ledger) FailingEffects(
+func (l effectsReader) Failing(
 	ctx context.Context, before time.Time, after Cursor, limit int,
 ) (Page[Effect], error) {
 	page, err := search(ctx, l.store, queryFailing(before, after, limit), limit, readEffect, func(e Effect) bool {

@@ -21,7 +21,7 @@ const (
 // [S7]. by is the operator, whose evidence is the functions' log: the ledger itself has forgotten.
 // What the log does not show must not be recovered; it is run again, with the same key. Calling it
 // again is safe. Errors: as Ingest.
-func (l *Ledger) Recover(ctx context.Context, key operation.Key, name, by string) (RecoverOutcome, error) {
+func (l Effects) Recover(ctx context.Context, key operation.Key, name, by string) (RecoverOutcome, error) {
 	var outcome RecoverOutcome
 	var last *Recovery
 	err := l.withEffect(ctx, key, name, "recovering", func(effect Effect, read Snapshot) error {

@@ -64,7 +64,7 @@ const lostAfter = 24 * time.Hour
 // A cause with a method ResultLost is about a result that could not be read. Where that returns true,
 // Gemini says that it does not have it. Only then is the effect DEAD once Gemini has said so for a day,
 // however often it failed. Errors: as Finish.
-func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (Failure, error) {
+func (l Effects) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (Failure, error) {
 	var failure Failure
 	jitter := l.jitter()
 	err := l.withLease(ctx, lease, "releasing", func(effect Effect, read Snapshot) error {
@@ -170,7 +170,7 @@ func (e Effect) Cause() string {
 }
 
 // givesUp returns why an effect is given up whose last failure has this cause; empty: it is not.
-func (l *Ledger) givesUp(e Effect, cause error, read Snapshot) string {
+func (l *protocol) givesUp(e Effect, cause error, read Snapshot) string {
 	f := *e.Failing
 	failing := read.since(f.Since)
 	if _, lost := saysLost(cause); lost {
@@ -188,7 +188,7 @@ func (l *Ledger) givesUp(e Effect, cause error, read Snapshot) string {
 // backoff returns how long an effect waits after its nth failure, for a jitter in [0, 1):
 // min(TTL/600 × 4^(n-1), 6 TTL), less up to a half, so that effects which failed together are not
 // retried together. With a lease of 600 s: 1 s, 4 s, 16 s, 64 s, 256 s, 1024 s, then 1 h.
-func (l *Ledger) backoff(n int, jitter float64) time.Duration {
+func (l *protocol) backoff(n int, jitter float64) time.Duration {
 	wait := min(l.settings.ClaimTTL/600<<(2*min(n-1, 6)), 6*l.settings.ClaimTTL)
 	return wait/2 + time.Duration(jitter*float64(wait/2))
 }

@@ -13,7 +13,7 @@ func TestItemsBackoff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if none, once := l.ItemsBackoff(ItemProgress{}), l.ItemsBackoff(ItemProgress{Tries: 1}); none != 0 || once <= 0 {
+	if none, once := l.Items.Backoff(ItemProgress{}), l.Items.Backoff(ItemProgress{Tries: 1}); none != 0 || once <= 0 {
 		t.Errorf("without a failure %v, after one %v", none, once)
 	}
 }

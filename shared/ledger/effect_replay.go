@@ -52,8 +52,8 @@ const maxReplayError = 300
 // without an ID cannot be told from its redelivery, and so reopens nothing.
 //
 // Errors: ErrReplay; else as Ingest. Calling it again is safe.
-func (l *Ledger) Replay(ctx context.Context, m Message) (Replayed, error) {
-	r := replaying{ledger: l, message: m, name: m.Effect, writer: l.nonce()}
+func (l Effects) Replay(ctx context.Context, m Message) (Replayed, error) {
+	r := replaying{ledger: l.protocol, message: m, name: m.Effect, writer: l.nonce()}
 	if m.Rerun != "" {
 		r.name = runOf(m.Effect, m.Rerun)
 	}
@@ -70,7 +70,7 @@ func (l *Ledger) Replay(ctx context.Context, m Message) (Replayed, error) {
 
 // A replaying is one call of Replay, over all its tries.
 type replaying struct {
-	ledger  *Ledger
+	ledger  *protocol
 	message Message
 	name    string // of the effect, or of its rerun
 	writer  string
@@ -175,7 +175,7 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 	return l.commitStatus(ctx, doc, recordDoc, effect, now, nil)
 }
 
-func (l *Ledger) ruleNames() string {
+func (l *protocol) ruleNames() string {
 	names := make([]string, len(l.settings.Rules))
 	for i, rule := range l.settings.Rules {
 		names[i] = rule.Name

@@ -18,7 +18,7 @@ const maxRequeueWait = time.Hour
 //
 // ErrConflict: another call has changed the effect; leave it alone. Any other error loses nothing:
 // the effect is due again within an hour.
-func (l *Ledger) Requeue(ctx context.Context, d DueEffect, passStart time.Time) error {
+func (l Effects) Requeue(ctx context.Context, d DueEffect, passStart time.Time) error {
 	effect := d.Effect
 	effect.Unanswered++
 	effect.DueAt = l.next(passStart, l.requeueIntervals(effect.Unanswered))
@@ -35,7 +35,7 @@ func (l *Ledger) Requeue(ctx context.Context, d DueEffect, passStart time.Time) 
 
 // requeueIntervals returns after how many intervals an effect with so many unanswered messages is
 // due again.
-func (l *Ledger) requeueIntervals(unanswered int) int {
+func (l *protocol) requeueIntervals(unanswered int) int {
 	most := max(int(maxRequeueWait/l.settings.Interval), 1)
 	return min(1<<min(unanswered-1, 16), most)
 }
@@ -43,7 +43,7 @@ func (l *Ledger) requeueIntervals(unanswered int) int {
 // unsent takes back the count of a message that was not published, unless the effect has changed
 // since. It does so even when the caller's time is over, within a time of its own: where that ends,
 // the error is ErrUnavailable and not the context's, which would be the caller's.
-func (l *Ledger) unsent(ctx context.Context, what string, d DueEffect) error {
+func (l *protocol) unsent(ctx context.Context, what string, d DueEffect) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer cancel()
 	what += ", which was not published"

@@ -43,7 +43,7 @@ func TestRequeueWithoutAnAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = l.Requeue(t.Context(), DueEffect{}, time.Now())
+			err = l.Effects.Requeue(t.Context(), DueEffect{}, time.Now())
 			if !errors.Is(err, errBrokenTopic) || errors.Is(err, ErrUnavailable) != unavailable ||
 				errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("answered after %v: %v", after, err)

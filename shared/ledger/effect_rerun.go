@@ -109,7 +109,7 @@ type siblings struct {
 // is claimed again and ended, because its worker may resume and extend the lease. The claim's commit
 // writes the operation's record, so that of two siblings' concurrent claims one decides again. An
 // effect without siblings costs nothing.
-func (l *Ledger) siblingRuns(
+func (l *protocol) siblingRuns(
 	ctx context.Context, recordDoc Document, rec operation.Record, effect Effect, now time.Time,
 ) (siblings, error) {
 	if !effect.oneOfSeveral() || !recordDoc.Exists() { // it has expired, so no sibling was open or dead

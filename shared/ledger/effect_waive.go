@@ -7,15 +7,15 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// WaiveEffect waives a DEAD effect, on an operator's decision. It stays DEAD, and its operation's
+// Waive waives a DEAD effect, on an operator's decision. It stays DEAD, and its operation's
 // record says waived. It no longer keeps itself, the record or its FAILED items from expiring [L3].
 // It returns the decision that stands: of several the first. Calling it again is safe.
 //
 // Errors: ErrNotFound where there is no such effect; ErrNotDead; ErrNoReason; else as Ingest.
-func (l *Ledger) WaiveEffect(
-	ctx context.Context, key operation.Key, name string, a Abandonment,
-) (operation.Abandonment, error) {
-	var stands operation.Abandonment
+func (l Effects) Waive(
+	ctx context.Context, key operation.Key, name string, a Decision,
+) (operation.Decided, error) {
+	var stands operation.Decided
 	err := l.withEffect(ctx, key, name, "waiving", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
 		switch {

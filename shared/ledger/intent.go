@@ -48,7 +48,7 @@ type Intent struct {
 	// AbandonedAt is when it was given up, perhaps before it was bound after all.
 	AbandonedAt time.Time `json:"abandonedAt,omitzero" firestore:"abandonedAt,omitempty"`
 	// Abandoned is the operator's decision to end the waiting; see [Intent.Decision].
-	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	Abandoned *operation.Decided `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// Names are the names that deliveries gave the operation while Gemini did not know them; see
 	// KeepName.
 	Names []KeptName `json:"names,omitempty" firestore:"names,omitempty"`
@@ -88,8 +88,8 @@ func (i Intent) AttemptedAt() time.Time {
 // ErrNoIntent: the ledger does not know the correlation id.
 var ErrNoIntent = errors.New("the ledger has no such intent")
 
-// Intent returns what is known of a correlation id. Errors: ErrNoIntent; else the store's.
-func (l *Ledger) Intent(ctx context.Context, correlationID string) (Intent, error) {
+// Read returns what is known of a correlation id. Errors: ErrNoIntent; else the store's.
+func (l intentsReader) Read(ctx context.Context, correlationID string) (Intent, error) {
 	doc, intent, err := l.intent(ctx, correlationID)
 	if err == nil && !doc.Exists() {
 		err = fmt.Errorf("%q: %w", correlationID, ErrNoIntent)
@@ -97,9 +97,9 @@ func (l *Ledger) Intent(ctx context.Context, correlationID string) (Intent, erro
 	return intent, err
 }
 
-// IntentOf returns the intent of an operation; the zero Intent where it has none, or where its intent
+// Of returns the intent of an operation; the zero Intent where it has none, or where its intent
 // has expired. It reads a document where the record has a correlation id. Errors: the store's.
-func (l *Ledger) IntentOf(ctx context.Context, rec operation.Record) (Intent, error) {
+func (l intentsReader) Of(ctx context.Context, rec operation.Record) (Intent, error) {
 	if rec.CorrelationID == "" {
 		return Intent{}, nil
 	}
@@ -108,7 +108,7 @@ func (l *Ledger) IntentOf(ctx context.Context, rec operation.Record) (Intent, er
 }
 
 // intent reads what is known of a correlation id; the zero Intent where nothing is [K6].
-func (l *Ledger) intent(ctx context.Context, id string) (Document, Intent, error) {
+func (l *protocol) intent(ctx context.Context, id string) (Document, Intent, error) {
 	snapshot, err := l.store.Get(ctx, intentPath(id))
 	if err != nil {
 		return Document{}, Intent{}, fmt.Errorf("finding the operation of correlation id %q: %w", id, err)
@@ -125,7 +125,7 @@ func readIntent(d Document) (Intent, error) {
 // writeIntent returns the write of an intent, with its version counted and its lifetime decided.
 // Every intent is written through it. An intent that is no longer waited for is kept twice the
 // retention, so that a late registration or event still finds it.
-func (l *Ledger) writeIntent(d Document, intent Intent, now time.Time) Write {
+func (l *protocol) writeIntent(d Document, intent Intent, now time.Time) Write {
 	intent.Schema = max(intent.Schema, operation.SchemaVersion)
 	intent.Version++
 	if intent.CreatedAt.IsZero() {

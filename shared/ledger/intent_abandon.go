@@ -13,16 +13,16 @@ func (i Intent) Overdue(now time.Time) bool { return i.State == IntentOpen && !n
 
 // GiveUpAnyway is how long after its submitter's last attempt an intent is given up even though it
 // is uncertain whether anything was submitted.
-func (l *Ledger) GiveUpAnyway() time.Duration { return 2 * l.settings.StuckAfter }
+func (l Intents) GiveUpAnyway() time.Duration { return 2 * l.settings.StuckAfter }
 
-// AbandonIntent ends the waiting for an intent's operation, for a pass that began at now. It is
+// Abandon ends the waiting for an intent's operation, for a pass that began at now. It is
 // still searched for during SearchFor, where it can be listed, and its names are looked up once
 // more at least. An operation that shows up later is bound all the same. The alert is planned in the
 // same commit, once for each time that the intent is given up [R4]; detail is its text.
 //
 // ErrConflict: the intent has changed since it was found; leave it alone, and nothing is alerted.
 // Other errors: as Ingest, and the intent may still be due.
-func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time, detail string) (Alerted, error) {
+func (l Intents) Abandon(ctx context.Context, d DueIntent, now time.Time, detail string) (Alerted, error) {
 	intent := d.Intent
 	intent.State, intent.AbandonedAt, intent.Writer = IntentAbandoned, operation.Instant(now), l.nonce()
 	what := fmt.Sprintf("abandoning the intent %q", intent.CorrelationID)
@@ -54,7 +54,7 @@ func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time, 
 }
 
 // planUnbound plans the alert that an intent was given up.
-func (l *Ledger) planUnbound(ctx context.Context, intent Intent, detail string) (plan, error) {
+func (l *protocol) planUnbound(ctx context.Context, intent Intent, detail string) (plan, error) {
 	if len(l.listing(AlertUnbound, "")) == 0 {
 		return plan{}, nil
 	}
@@ -76,16 +76,14 @@ func IntentSubject(correlationID string) operation.Key {
 	return operation.Key("intents/" + correlationID)
 }
 
-// AbandonIntentBy ends the waiting for an intent's operation, on an operator's decision: no alert
-// reports it. As after [Ledger.AbandonIntent] it is still searched for, and bound where it shows
+// AbandonBy ends the waiting for an intent's operation, on an operator's decision: no alert
+// reports it. As after [Intents.Abandon] it is still searched for, and bound where it shows
 // up. An intent that a pass gave up gets the decision, too. It returns the decision that stands: of
 // several since the last attempt to submit the first. Calling it again is safe.
 //
 // Errors: ErrNoIntent; ErrIntentInUse where its operation is known; ErrNoReason; else as Ingest.
-func (l *Ledger) AbandonIntentBy(
-	ctx context.Context, correlationID string, a Abandonment,
-) (operation.Abandonment, error) {
-	var stands operation.Abandonment
+func (l Intents) AbandonBy(ctx context.Context, correlationID string, a Decision) (operation.Decided, error) {
+	var stands operation.Decided
 	err := l.retry(ctx, fmt.Sprintf("abandoning the intent %q", correlationID), func(int) error {
 		snapshot, err := l.store.Get(ctx, intentPath(correlationID))
 		if err != nil {
@@ -121,16 +119,16 @@ func (l *Ledger) AbandonIntentBy(
 
 // Decision returns the operator's decision to end the waiting; false where there is none since the
 // submitter's last attempt.
-func (i Intent) Decision() (operation.Abandonment, bool) {
+func (i Intent) Decision() (operation.Decided, bool) {
 	if i.Abandoned == nil || i.Abandoned.At.Before(i.AttemptedAt()) {
-		return operation.Abandonment{}, false
+		return operation.Decided{}, false
 	}
 	return *i.Abandoned, true
 }
 
 // writeAbandoned returns the write of an intent that is given up. Its names are looked up once more:
 // no pass may have come while they were to be.
-func (l *Ledger) writeAbandoned(doc Document, intent Intent, now time.Time) Write {
+func (l *protocol) writeAbandoned(doc Document, intent Intent, now time.Time) Write {
 	write := l.writeIntent(doc, intent, now)
 	if len(intent.Names) > 0 {
 		write = prolonged(write, now)

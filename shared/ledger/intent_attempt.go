@@ -80,7 +80,7 @@ func (d DueIntent) Unlisted(leapt, now time.Time) DueIntent {
 
 // nextListing returns when a pass reads the list for an OPEN intent whose last attempt is not
 // decided: once the attempt is over, and in every pass after that. Zero: never.
-func (l *Ledger) nextListing(i Intent, now time.Time) time.Time {
+func (l *protocol) nextListing(i Intent, now time.Time) time.Time {
 	over := i.AttemptedAt().Add(attemptOver)
 	switch {
 	case i.Collection != operation.Batches || !i.attempt().ListedAt.IsZero():

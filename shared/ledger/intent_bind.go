@@ -24,7 +24,7 @@ type binding struct {
 // bind ties the correlation id of r to its operation, unless either is tied already. before is the
 // operation's record. What deliveries with the id reported belongs to the operation where their
 // name was not registered and Gemini did not issue it [K6, W5].
-func (l *Ledger) bind(
+func (l *protocol) bind(
 	ctx context.Context, doc Document, before operation.Record, r Registration, now time.Time,
 ) (binding, error) {
 	intent, err := readIntent(doc)
@@ -60,7 +60,7 @@ func (l *Ledger) bind(
 
 // heard returns rec with what deliveries under another name reported about the operation. Where
 // they named another operation, nothing is applied, and rec is due at once.
-func (b binding) heard(l *Ledger, rec operation.Record, now time.Time) operation.Record {
+func (b binding) heard(l *protocol, rec operation.Record, now time.Time) operation.Record {
 	if b.seen != nil && operation.Reduce(rec, *b.seen, l.settings.Transitions).Applied {
 		rec = operation.Apply(rec, *b.seen, now)
 	}
@@ -72,7 +72,7 @@ func (b binding) heard(l *Ledger, rec operation.Record, now time.Time) operation
 
 // adoptSeen turns what deliveries under the name of other reported into an event of r's operation.
 func (b *binding) adoptSeen(
-	ctx context.Context, l *Ledger, r Registration, other operation.Key, now time.Time,
+	ctx context.Context, l *protocol, r Registration, other operation.Key, now time.Time,
 ) error {
 	snapshot, err := l.store.Get(ctx, OperationPath(other))
 	if err != nil {
@@ -129,7 +129,7 @@ type correlation struct {
 
 // seen returns the write that stores an event's id where it is unknown, so that a registration
 // under another name finds the event [K6].
-func (l *Ledger) seen(c correlation, e operation.Event, now time.Time) []Write {
+func (l *protocol) seen(c correlation, e operation.Event, now time.Time) []Write {
 	if c.doc.Path == "" || c.doc.Exists() {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (l *Ledger) seen(c correlation, e operation.Event, now time.Time) []Write {
 }
 
 // adopt registers the operation of an event that carries the id of a waiting intent [G6].
-func (l *Ledger) adopt(
+func (l *protocol) adopt(
 	rec operation.Record, c correlation, e operation.Event, now time.Time,
 ) (operation.Record, Write, error) {
 	rec, err := l.merge(rec, Registration{

@@ -11,15 +11,15 @@ type DueIntent struct {
 	doc    Document
 }
 
-// DueIntents returns waiting intents that are due, at most limit, behind after: those that are to
+// Due returns waiting intents that are due, at most limit, behind after: those that are to
 // be given up, and those whose operation is to be searched for.
-func (l *Ledger) DueIntents(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueIntent], error) {
+func (l Intents) Due(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryDue(IntentsCollection, now, after, limit), readDueIntent)
 }
 
-// WaitingIntents returns the waiting intents that are still searched for, due or not, at most
+// Waiting returns the waiting intents that are still searched for, due or not, at most
 // limit, behind after, in due order.
-func (l *Ledger) WaitingIntents(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
+func (l intentsReader) Waiting(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryOpen(IntentsCollection, after, limit), readDueIntent)
 }
 

@@ -9,12 +9,12 @@ import (
 // ErrIntentInUse: an operation has the intent's correlation id. Forget deletes both.
 var ErrIntentInUse = errors.New("the intent belongs to an operation")
 
-// CanForgetIntent returns ErrIntentInUse where ForgetIntent would. Other errors: the store's.
-func (l *Ledger) CanForgetIntent(ctx context.Context, intent Intent) error {
+// CanForget returns ErrIntentInUse where Intents.Forget would. Other errors: the store's.
+func (l Intents) CanForget(ctx context.Context, intent Intent) error {
 	if intent.Operation == "" {
 		return nil
 	}
-	switch rec, err := l.Record(ctx, intent.Operation); {
+	switch rec, err := l.reading().Operations.Read(ctx, intent.Operation); {
 	case errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:
@@ -26,13 +26,13 @@ func (l *Ledger) CanForgetIntent(ctx context.Context, intent Intent) error {
 	}
 }
 
-// ForgetIntent deletes an intent, as Intent returned it, that no operation has: it was never bound,
+// Forget deletes an intent, as Intent returned it, that no operation has: it was never bound,
 // or its operation is gone. Like Forget it is for the erasure of personal data. A job that was
 // submitted with the id and shows up afterwards is unregistered [W5].
 //
 // Errors: ErrIntentInUse; ErrConflict where the intent changed meanwhile; else as Ingest. Calling
 // it again is safe.
-func (l *Ledger) ForgetIntent(ctx context.Context, intent Intent) error {
+func (l Intents) Forget(ctx context.Context, intent Intent) error {
 	what := fmt.Sprintf("forgetting the intent %q", intent.CorrelationID)
 	changed := false
 	err := l.retry(ctx, what, func(int) error {
@@ -43,7 +43,7 @@ func (l *Ledger) ForgetIntent(ctx context.Context, intent Intent) error {
 		if changed = found.Version != intent.Version; changed {
 			return nil
 		}
-		if err := l.CanForgetIntent(ctx, intent); err != nil {
+		if err := l.CanForget(ctx, intent); err != nil {
 			return err
 		}
 		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token})

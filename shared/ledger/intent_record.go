@@ -43,7 +43,7 @@ func (i Intention) Validate() operation.Problems {
 //
 // Calling it again with the same attempt is safe, until the operation is created. Errors:
 // operation.ErrSubmission; otherwise as Ingest, and then nothing may be submitted.
-func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
+func (l Intents) Intend(ctx context.Context, i Intention) (Intent, error) {
 	if err := i.Validate().Err(); err != nil {
 		return Intent{}, err
 	}
@@ -95,7 +95,7 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 
 // intendSeen registers the operation of a delivery that came with the intention's id: the job was
 // submitted before the intent was recorded.
-func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again bool) (Intent, []Message, error) {
+func (l *protocol) intendSeen(ctx context.Context, i Intention, seen Intent, again bool) (Intent, []Message, error) {
 	snapshot, err := l.store.Get(ctx, OperationPath(seen.Operation))
 	if err != nil {
 		return Intent{}, nil, err

@@ -13,7 +13,7 @@ import (
 const (
 	// SearchFor is how long an intent is still searched for after it was given up, and how long a
 	// kept name is looked up at least. A batch ends within 48 hours. Where Gemini could not be
-	// asked, passes go on: see [Ledger.ProlongSearch].
+	// asked, passes go on: see [Intents.ProlongSearch].
 	SearchFor = 72 * time.Hour
 	// maxSearchGap bounds the time between two searches, unless passes are rarer.
 	maxSearchGap = time.Hour
@@ -73,7 +73,7 @@ func (i Intent) SearchOver(now time.Time) bool {
 // nextSearch returns when a pass processes an intent again that was given up, or has names to look
 // up; the zero Time where neither holds. The gap is half the age of the last news of the intent: an
 // interval at first, an hour at last.
-func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
+func (l *protocol) nextSearch(intent Intent, now time.Time) time.Time {
 	news := intent.AbandonedAt
 	for _, kept := range intent.Names {
 		if kept.At.After(news) {
@@ -93,7 +93,7 @@ func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 // for the name.
 //
 // Calling it again is safe. Errors: as Ingest.
-func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
+func (l Intents) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
 	kept := false
 	err := l.retry(ctx, fmt.Sprintf("keeping %s with the intent %q", name.Key, correlationID), func(int) error {
 		snapshot, err := l.store.Get(ctx, intentPath(correlationID))
@@ -125,11 +125,11 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 	return kept && err == nil, err
 }
 
-// PostponeIntent claims an intent for the pass that began at passStart. It moves the intent's due
+// Postpone claims an intent for the pass that began at passStart. It moves the intent's due
 // time or, where the search is over, lets the intent expire. It reports whether the search
 // continues. ErrConflict: another call has changed or claimed it; leave it alone. Other errors are
 // the store's, and the intent may still be due.
-func (l *Ledger) PostponeIntent(ctx context.Context, d DueIntent, passStart time.Time) (bool, error) {
+func (l Intents) Postpone(ctx context.Context, d DueIntent, passStart time.Time) (bool, error) {
 	write := l.writeIntent(d.doc, d.Intent, passStart)
 	if err := l.commit(ctx, write); err != nil {
 		return false, fmt.Errorf("claiming the intent %q for this pass: %w", d.Intent.CorrelationID, err)
@@ -140,8 +140,8 @@ func (l *Ledger) PostponeIntent(ctx context.Context, d DueIntent, passStart time
 
 // ProlongSearch keeps up a search whose time is over, for a pass that began at passStart. Gemini
 // did not answer it, or the ledger did not take the answer. The intent is due again in an hour.
-// Errors: as PostponeIntent.
-func (l *Ledger) ProlongSearch(ctx context.Context, d DueIntent, passStart time.Time) error {
+// Errors: as Intents.Postpone.
+func (l Intents) ProlongSearch(ctx context.Context, d DueIntent, passStart time.Time) error {
 	if err := l.commit(ctx, prolonged(l.writeIntent(d.doc, d.Intent, passStart), passStart)); err != nil {
 		return fmt.Errorf("prolonging the search for the intent %q: %w", d.Intent.CorrelationID, err)
 	}

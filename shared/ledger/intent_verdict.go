@@ -23,7 +23,7 @@ const (
 
 // judge decides what the submitter of i may do with the intent that was read, and returns it as it is
 // then, with the write of it, if any.
-func (l *Ledger) judge(i Intention, intent Intent, nonce string, read Snapshot) (Intent, *Write) {
+func (l *protocol) judge(i Intention, intent Intent, nonce string, read Snapshot) (Intent, *Write) {
 	doc, leapt, now := read.Documents[0], read.Leapt, read.ReadTime
 	attempt := intent.attempt()
 	listable := intent.Collection == operation.Batches && i.Collection == operation.Batches
@@ -66,7 +66,7 @@ func (l *Ledger) judge(i Intention, intent Intent, nonce string, read Snapshot) 
 
 // waiting returns the intent with WaitUntil and WaitFor: a pass begins once the attempt is over, and
 // takes up to an interval to come.
-func (l *Ledger) waiting(intent Intent, listable bool, leapt, now time.Time) Intent {
+func (l *protocol) waiting(intent Intent, listable bool, leapt, now time.Time) Intent {
 	if !listable {
 		return intent
 	}

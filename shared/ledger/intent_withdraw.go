@@ -12,7 +12,7 @@ import (
 //
 // An operation that shows up with the id afterwards is unregistered [W5]. Calling it again is safe.
 // Errors: as Ingest.
-func (l *Ledger) Withdraw(ctx context.Context, correlationID, attempt string) (bool, error) {
+func (l Intents) Withdraw(ctx context.Context, correlationID, attempt string) (bool, error) {
 	withdrawn := false
 	err := l.retry(ctx, fmt.Sprintf("withdrawing the intent %q", correlationID), func(int) error {
 		doc, intent, err := l.intent(ctx, correlationID)

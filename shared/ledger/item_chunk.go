@@ -9,7 +9,7 @@ import (
 
 // A chunk is what one commit records of items.
 type chunk struct {
-	ledger   *Ledger
+	ledger   *protocol
 	lease    Lease
 	read     Snapshot
 	now      time.Time // of read
@@ -120,7 +120,7 @@ func (c *chunk) failed(item Item, o ItemOutcome) Item {
 }
 
 // givesUpItem reports whether an item is given up that has been failing for so long [S4].
-func (l *Ledger) givesUpItem(item Item, failing time.Duration) bool {
+func (l *protocol) givesUpItem(item Item, failing time.Duration) bool {
 	often, long := item.Attempts >= l.settings.MaxAttempts, failing >= l.settings.RetryFor
 	return item.Failures >= l.settings.MaxAttempts || often && long
 }

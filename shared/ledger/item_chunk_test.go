@@ -42,7 +42,8 @@ func TestWhatIsKeptOfAnItem(t *testing.T) {
 		{"", "", false}, {largest, "", true}, {largest, "x", false}, {"x", "y", true}, {invalid, "", false},
 		{"x", invalid, false},
 	} {
-		c := chunk{ledger: newLedger(t), now: now, record: operation.Record{UpdateTime: time.Unix(0, 0), SettledAt: now}}
+		c := chunk{ledger: newLedger(t).protocol, now: now,
+			record: operation.Record{UpdateTime: time.Unix(0, 0), SettledAt: now}}
 		item := c.failed(Item{}, ItemOutcome{
 			Err: errors.New("no"), Permanent: true, Response: []byte(test.response), Error: []byte(test.error),
 		})

@@ -12,33 +12,33 @@ import (
 // failedPage bounds how many FAILED items one commit writes: each may hold MaxKeptBytes.
 const failedPage = 8
 
-// Items returns items of an effect that have an outcome, in the order in which they first had one,
+// List returns items of an effect that have an outcome, in the order in which they first had one,
 // behind after, at most limit. FAILED ones, and those that were and wait again, may hold MaxKeptBytes
 // each. Its cost grows with what it returns. Errors: the store's.
-func (l *Ledger) Items(
+func (l itemsReader) List(
 	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
 ) (Page[Item], error) {
-	return findItems(ctx, l, queryItems(EffectPath(key, effect), after, limit), readItem)
+	return findItems(ctx, l.protocol, queryItems(EffectPath(key, effect), after, limit), readItem)
 }
 
-// WaitingItems returns the items of an effect that are tried again, the one that has waited longest
+// Waiting returns the items of an effect that are tried again, the one that has waited longest
 // first; else as Items. An item that began to wait under number 1 of its effect is not among them.
-func (l *Ledger) WaitingItems(
+func (l itemsReader) Waiting(
 	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
 ) (Page[Item], error) {
-	return findItems(ctx, l, queryWaiting(EffectPath(key, effect), after, limit), readItem)
+	return findItems(ctx, l.protocol, queryWaiting(EffectPath(key, effect), after, limit), readItem)
 }
 
-// FailedItems returns items of an effect that are FAILED, or were and are not DONE since a replay
+// Failed returns items of an effect that are FAILED, or were and are not DONE since a replay
 // returned them: in the order in which they failed, behind after, at most limit. Each may hold
 // MaxKeptBytes. Its cost grows with what it returns. Errors: the store's.
-func (l *Ledger) FailedItems(
+func (l itemsReader) Failed(
 	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
 ) (Page[Item], error) {
-	return findItems(ctx, l, queryFailed(EffectPath(key, effect), after, limit), readItem)
+	return findItems(ctx, l.protocol, queryFailed(EffectPath(key, effect), after, limit), readItem)
 }
 
-func findItems[T any](ctx context.Context, l *Ledger, q Query, read func(Document) (T, error)) (Page[T], error) {
+func findItems[T any](ctx context.Context, l *protocol, q Query, read func(Document) (T, error)) (Page[T], error) {
 	page, err := find(ctx, l.store, q, read)
 	if err != nil {
 		return page, fmt.Errorf("finding the items of %s by %s: %w", q.Under, q.OrderBy, err)
@@ -51,9 +51,9 @@ func readItem(d Document) (Item, error) {
 	return decode(d, func(item Item) Path { return ItemPath(item.Operation, item.Effect, item.Key) })
 }
 
-// keepFailed sets the expiry of the items that FailedItems returns; zero: they never expire. It
+// keepFailed sets the expiry of the items that Items.Failed returns; zero: they never expire. It
 // goes in steps, each a commit; a second call completes one that broke off.
-func (l *Ledger) keepFailed(ctx context.Context, key operation.Key, effect string, until time.Time) error {
+func (l *protocol) keepFailed(ctx context.Context, key operation.Key, effect string, until time.Time) error {
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {
 		failed := queryFailed(EffectPath(key, effect), after, failedPage)
 		page, err := findItems(ctx, l, failed, func(doc Document) (Write, error) {

@@ -33,10 +33,10 @@ type ItemOutcome struct {
 // still fits into a document.
 const MaxKeptBytes = 512 << 10
 
-// ItemsBackoff returns how long a run with progress p leaves the remaining items alone: as long as
+// Backoff returns how long a run with progress p leaves the remaining items alone: as long as
 // an effect waits that has failed Tries times [S4]. So an item's attempts are as far apart as an
 // effect's, also where others succeed in between. 0: none failed.
-func (l *Ledger) ItemsBackoff(p ItemProgress) time.Duration {
+func (l Items) Backoff(p ItemProgress) time.Duration {
 	if p.Tries == 0 {
 		return 0
 	}
@@ -47,13 +47,13 @@ func (l *Ledger) ItemsBackoff(p ItemProgress) time.Duration {
 // together. Firestore sustains about one write per second of one document.
 const tellEvery = time.Second
 
-// RecordItems records a chunk of items under the lease of their effect: an item's claim is its
+// Record records a chunk of items under the lease of their effect: an item's claim is its
 // effect's. One commit, which holds only while the lease does [S6], writes a document for each
 // item, the extra writes of those that succeeded, the effect's progress and an extended lease. So a
 // crash between two chunks repeats at most one of them. The operation's record is updated in the
 // same commit, at most once per second.
 //
-// at is the progress as the lease or the last RecordItems returned it, with the Total and the
+// at is the progress as the lease or the last Items.Record returned it, with the Total and the
 // Length that the caller knows. outcomes are in any order, each key once: of items that have no
 // outcome, and Known ones that wait or were Returned. An item is given up where its failure is
 // permanent; where MaxAttempts failures counted; and where it failed MaxAttempts times and for
@@ -65,7 +65,7 @@ const tellEvery = time.Second
 // ErrTooBig to all of them together. Calling it again is safe, with the same outcomes or with fewer
 // of them from the first on. Recorded then says how many of the same were recorded, which may be
 // more than those of the last call.
-func (l *Ledger) RecordItems(
+func (l Items) Record(
 	ctx context.Context, lease Lease, at ItemProgress, outcomes []ItemOutcome,
 ) (ItemProgress, error) {
 	paths := []Path{OperationPath(lease.Operation)}
@@ -88,7 +88,7 @@ func (l *Ledger) RecordItems(
 		if err != nil {
 			return err
 		}
-		c := chunk{ledger: l, lease: lease, read: read, now: now, record: rec, before: docs[2:], progress: at}
+		c := chunk{ledger: l.protocol, lease: lease, read: read, now: now, record: rec, before: docs[2:], progress: at}
 		if err = c.add(outcomes); err != nil {
 			return err
 		}
@@ -115,9 +115,9 @@ func (l *Ledger) RecordItems(
 }
 
 // UpdateProgress records at.Total and at.Length where they changed, and updates the operation's
-// record. at is as for RecordItems. It returns the new progress. Errors: as Finish; calling it
+// record. at is as for Items.Record. It returns the new progress. Errors: as Finish; calling it
 // again is safe.
-func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgress) (ItemProgress, error) {
+func (l Items) UpdateProgress(ctx context.Context, lease Lease, at ItemProgress) (ItemProgress, error) {
 	err := l.withLease(ctx, lease, "recording the progress of", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
 		if !effect.heldBy(lease) {
@@ -145,7 +145,7 @@ func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgres
 
 // tell returns the write that updates the progress in an operation's record, where it changed and
 // the record was last updated at least every ago.
-func (l *Ledger) tell(
+func (l *protocol) tell(
 	doc Document, rec operation.Record, effect Effect, now time.Time, every time.Duration,
 ) []Write {
 	progress := effect.Progress.counts()

@@ -31,13 +31,13 @@ func (k *Lookups) Leapt() time.Time { return k.leapt }
 
 // Steady reports whether at now the store's clock has run evenly for StuckAfter since leapt, so that an
 // intent can be given up by its age [G6].
-func (l *Ledger) Steady(leapt, now time.Time) bool { return steady(leapt, now, l.settings.StuckAfter) }
+func (l Passes) Steady(leapt, now time.Time) bool { return steady(leapt, now, l.settings.StuckAfter) }
 
-// BringBack makes due what is farther away than it can be, for a pass that began at now: a clock that
+// RepairDueTimes makes due what is farther away than it can be, for a pass that began at now: a clock that
 // leapt forward and back has left it. A lease ends ClaimTTL from now instead, because its worker may be
 // running. It returns how many documents it changed. What cannot be read, or changes meanwhile, is left
 // alone. The error joins those of queries and of single documents.
-func (l *Ledger) BringBack(ctx context.Context, now time.Time) (int, error) {
+func (l Passes) RepairDueTimes(ctx context.Context, now time.Time) (int, error) {
 	now = operation.Instant(now)
 	s := l.settings
 	brought := 0
@@ -75,7 +75,7 @@ func (l *Ledger) BringBack(ctx context.Context, now time.Time) (int, error) {
 	return brought, errors.Join(errs...)
 }
 
-// farPage is how many documents BringBack reads at once.
+// farPage is how many documents Passes.RepairDueTimes reads at once.
 const farPage = 100
 
 // notAfter moves times that are later than now to now: the clock that they are of was wrong.
@@ -87,7 +87,7 @@ func notAfter(now time.Time, times ...*time.Time) {
 	}
 }
 
-func (l *Ledger) operationBack(doc Document, now time.Time) (Write, bool, error) {
+func (l *protocol) operationBack(doc Document, now time.Time) (Write, bool, error) {
 	rec, err := l.readRecord(doc)
 	if err != nil {
 		return Write{}, false, err
@@ -99,7 +99,7 @@ func (l *Ledger) operationBack(doc Document, now time.Time) (Write, bool, error)
 	return write, true, nil
 }
 
-func (l *Ledger) effectBack(doc Document, now time.Time) (Write, bool, error) {
+func (l *protocol) effectBack(doc Document, now time.Time) (Write, bool, error) {
 	effect, err := readEffect(doc)
 	if err != nil {
 		return Write{}, false, err
@@ -138,7 +138,7 @@ func (e Effect) asked(now time.Time) bool {
 	return e.Failing != nil && !e.Failing.Last.After(now) && e.ClaimableAt.Sub(e.Failing.Last) <= longestRetryAfter
 }
 
-func (l *Ledger) intentBack(doc Document, now time.Time) (Write, bool, error) {
+func (l *protocol) intentBack(doc Document, now time.Time) (Write, bool, error) {
 	intent, err := readIntent(doc)
 	if err != nil {
 		return Write{}, false, err

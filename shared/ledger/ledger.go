@@ -11,9 +11,22 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Ledger is the protocol over a store. Its decisions rest on the store alone: any number of
-// processes may each have one over the same store.
+// A Ledger is the protocol over a store, reached by noun. Its decisions rest on the store alone: any
+// number of processes may each have one over the same store.
 type Ledger struct {
+	Operations Operations
+	Effects    Effects
+	Items      Items
+	Intents    Intents
+	Passes     Passes
+	Quarantine Quarantine
+
+	*protocol
+}
+
+// A protocol is what all nouns of one ledger share: its parts, and the steps that more than one of them
+// takes.
+type protocol struct {
 	ingests  keyMutex // per operation
 	store    Store
 	settings Settings
@@ -37,17 +50,42 @@ func New(store Store, settings Settings, options Options) (*Ledger, error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{
+	p := &protocol{
 		store: store, settings: settings, publish: options.Publisher, nonce: options.Nonce, jitter: options.Jitter,
 	}
-	if l.nonce == nil {
-		l.nonce = rand.Text
+	if p.nonce == nil {
+		p.nonce = rand.Text
 	}
-	if l.jitter == nil {
-		l.jitter = mathrand.Float64
+	if p.jitter == nil {
+		p.jitter = mathrand.Float64
 	}
-	return l, nil
+	r := p.reading()
+	return &Ledger{
+		protocol:   p,
+		Operations: Operations{r.Operations},
+		Effects:    Effects{r.Effects},
+		Items:      Items{r.Items},
+		Intents:    Intents{r.Intents},
+		Passes:     Passes{r.Passes},
+		Quarantine: Quarantine{r.Quarantine},
+	}, nil
 }
+
+// The nouns. Each can read, and these can change as well.
+type (
+	// Operations are the records, what is ingested and registered, and what an operator decides of them.
+	Operations struct{ operationsReader }
+	// Effects are planned side effects: the claims of workers, the sweep, and an operator's replays.
+	Effects struct{ effectsReader }
+	// Items are the items of effects that run once for each line of a result.
+	Items struct{ itemsReader }
+	// Intents are the submissions that are announced before they are made.
+	Intents struct{ intentsReader }
+	// Passes are the reconcile passes: their marks, their claims of look-ups, their alerts.
+	Passes struct{ passesReader }
+	// Quarantine holds the deliveries that could not be ingested.
+	Quarantine struct{ quarantineReader }
+)
 
 // Settings returns the ledger's settings.
 func (l *Ledger) Settings() Settings { return l.settings }
@@ -75,7 +113,7 @@ const (
 //
 // A commit whose answer was lost is tried again, too: try must recognize its own write, by a nonce
 // that it stored. So a commit that succeeded is told from one that failed.
-func (l *Ledger) retry(ctx context.Context, what string, try func(tries int) error) error {
+func (l *protocol) retry(ctx context.Context, what string, try func(tries int) error) error {
 	unavailable := 0
 	for tries := range maxTries {
 		err := try(tries)
@@ -101,13 +139,13 @@ func (l *Ledger) retry(ctx context.Context, what string, try func(tries int) err
 }
 
 // commit is the store's Commit, for a caller that writes none of the documents again.
-func (l *Ledger) commit(ctx context.Context, writes ...Write) error {
+func (l *protocol) commit(ctx context.Context, writes ...Write) error {
 	_, err := l.store.Commit(ctx, writes...)
 	return err
 }
 
 // readRecord decodes an operation's record; one that does not exist is the zero Record.
-func (l *Ledger) readRecord(d Document) (operation.Record, error) {
+func (l *protocol) readRecord(d Document) (operation.Record, error) {
 	rec, err := decode(d, func(rec operation.Record) Path { return OperationPath(rec.Key) })
 	if err != nil || !d.Exists() {
 		return rec, err
@@ -115,7 +153,7 @@ func (l *Ledger) readRecord(d Document) (operation.Record, error) {
 	return l.derived(rec), nil
 }
 
-func (l *Ledger) derived(rec operation.Record) operation.Record {
+func (l *protocol) derived(rec operation.Record) operation.Record {
 	return rec.Derived(l.settings.stuckAfter(rec.Collection))
 }
 
@@ -127,7 +165,7 @@ func readEffect(d Document) (Effect, error) {
 
 // writeRecord returns the record with its version counted and its lifetime decided [L3], and the
 // write of it. Every record is written through it.
-func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (operation.Record, Write) {
+func (l *protocol) writeRecord(d Document, rec operation.Record, now time.Time) (operation.Record, Write) {
 	rec.Schema = max(rec.Schema, operation.SchemaVersion)
 	rec.Version++
 	rec = l.derived(rec.Lifetime(now, l.settings.Retention))
@@ -135,7 +173,7 @@ func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (o
 }
 
 // writeEffect returns the write of a changed effect. Every effect is written through it.
-func (l *Ledger) writeEffect(d Document, effect Effect) Write {
+func (l *protocol) writeEffect(d Document, effect Effect) Write {
 	effect.Schema = max(effect.Schema, operation.SchemaVersion)
 	if effect.Progress != nil {
 		effect.Schema = max(effect.Schema, progressSchema)

@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The errors of Abandon and WaiveEffect.
+// The errors of Abandon and Effects.Waive.
 var (
 	// ErrSettled: the operation has ended, so it is not waited for.
 	ErrSettled = errors.New("the operation has ended already")
@@ -21,14 +21,14 @@ var (
 	ErrNoReason = errors.New("a reason is needed")
 )
 
-// An Abandonment is an operator's decision to give something up.
-type Abandonment struct {
+// A Decision is an operator's decision to give something up.
+type Decision struct {
 	By  string // who decided
 	Why string // must not be empty
 }
 
-func (a Abandonment) at(now time.Time) *operation.Abandonment {
-	return &operation.Abandonment{At: operation.Instant(now), By: shorten(a.By), Why: shorten(a.Why)}
+func (a Decision) at(now time.Time) *operation.Decided {
+	return &operation.Decided{At: operation.Instant(now), By: shorten(a.By), Why: shorten(a.Why)}
 }
 
 // Abandon ends the waiting for a pending operation, on an operator's decision [R4]. The operation
@@ -37,9 +37,9 @@ func (a Abandonment) at(now time.Time) *operation.Abandonment {
 // returns the abandonment that stands: of several the first. Calling it again is safe.
 //
 // Errors: ErrNotFound; ErrSettled; ErrUnregistered; ErrNoReason; else as Ingest.
-func (l *Ledger) Abandon(ctx context.Context, key operation.Key, a Abandonment) (operation.Abandonment, error) {
+func (l Operations) Abandon(ctx context.Context, key operation.Key, a Decision) (operation.Decided, error) {
 	return l.decideOnRecord(ctx, "abandoning "+string(key), key, a,
-		func(rec *operation.Record) (**operation.Abandonment, error) {
+		func(rec *operation.Record) (**operation.Decided, error) {
 			switch {
 			case rec.Abandoned != nil:
 			case rec.Settled():
@@ -53,11 +53,11 @@ func (l *Ledger) Abandon(ctx context.Context, key operation.Key, a Abandonment) 
 
 // decideOnRecord records an operator's decision about an operation in the field that place returns,
 // unless place refuses it. It returns the decision that stands there: of several the first.
-func (l *Ledger) decideOnRecord(
-	ctx context.Context, what string, key operation.Key, a Abandonment,
-	place func(*operation.Record) (**operation.Abandonment, error),
-) (operation.Abandonment, error) {
-	var stands operation.Abandonment
+func (l *protocol) decideOnRecord(
+	ctx context.Context, what string, key operation.Key, a Decision,
+	place func(*operation.Record) (**operation.Decided, error),
+) (operation.Decided, error) {
+	var stands operation.Decided
 	err := l.retry(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(key))
 		if err != nil {

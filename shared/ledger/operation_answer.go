@@ -10,7 +10,7 @@ import (
 // returned it. Usually the answer has no news. Then the reducer drops it against the record in hand,
 // and the store is not asked: what is dropped is dropped at any later time, too [M2]. Anything else
 // goes through Ingest [R2, M7]. Errors: as Ingest.
-func (l *Ledger) IngestAnswer(ctx context.Context, d DueOperation, e operation.Event) (Receipt, error) {
+func (l Operations) IngestAnswer(ctx context.Context, d DueOperation, e operation.Event) (Receipt, error) {
 	rec := d.Record
 	reduced := operation.Reduce(rec, e, l.settings.Transitions)
 	if reduced.Applied || reduced.Reason == operation.TerminalConflict {
@@ -21,10 +21,10 @@ func (l *Ledger) IngestAnswer(ctx context.Context, d DueOperation, e operation.E
 	}, nil
 }
 
-// NoteAnswer is NoteCondition for an operation as ClaimLookUp returned it: where nothing else has
+// RecordAnswer is RecordCondition for an operation as ClaimLookUp returned it: where nothing else has
 // changed the record since, nothing is read. Its "now" is the start of the pass.
-func (l *Ledger) NoteAnswer(ctx context.Context, d DueOperation, condition Condition) (Noted, error) {
-	return l.noteCondition(ctx, d.Record.Key, condition, func(last *noting) error {
-		return l.noteOn(ctx, d.doc, d.Record, condition, Snapshot{ReadTime: d.passStart, Leapt: d.leapt}, last)
+func (l Operations) RecordAnswer(ctx context.Context, d DueOperation, condition Condition) (Recorded, error) {
+	return l.retryCondition(ctx, d.Record.Key, condition, func(last *recording) error {
+		return l.recordOn(ctx, d.doc, d.Record, condition, Snapshot{ReadTime: d.passStart, Leapt: d.leapt}, last)
 	})
 }

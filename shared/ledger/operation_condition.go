@@ -21,8 +21,8 @@ const ConditionNotFound Condition = "not-found"
 // Gemini was seen not to find a live one for a while.
 const missingIntervals = 12
 
-// Noted is the result of NoteCondition.
-type Noted struct {
+// Recorded is the result of RecordCondition.
+type Recorded struct {
 	// Missing: Gemini has not found the operation for missingIntervals.
 	Missing bool
 	// Alert: the alert is due now, and only this call returns it; the next one is due after
@@ -38,7 +38,7 @@ type Noted struct {
 // than its StuckAfter, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
 //
 // For as long after the store's clock leapt it is not stuck: how old it is is not known.
-func (l *Ledger) withStuck(d DueOperation, now time.Time) (_ operation.Record, stuck, alert bool) {
+func (l *protocol) withStuck(d DueOperation, now time.Time) (_ operation.Record, stuck, alert bool) {
 	rec := d.Record
 	if after := l.settings.stuckAfter(rec.Collection); now.Sub(rec.Submitted()) <= after || !steady(d.leapt, now, after) {
 		return rec, false, false
@@ -53,13 +53,13 @@ func (l *Ledger) withStuck(d DueOperation, now time.Time) (_ operation.Record, s
 }
 
 // AlertsStuck reports whether a pass that began at passStart is to alert that the operation is stuck.
-func (l *Ledger) AlertsStuck(d DueOperation, passStart time.Time) bool {
+func (l Passes) AlertsStuck(d DueOperation, passStart time.Time) bool {
 	_, _, alert := l.withStuck(d, passStart)
 	return alert
 }
 
 // nextStuck returns when a pass is to alert next that the operation is stuck.
-func (l *Ledger) nextStuck(rec operation.Record) time.Time {
+func (l *protocol) nextStuck(rec operation.Record) time.Time {
 	if rec.AlertedAt.IsZero() {
 		after := l.settings.stuckAfter(rec.Collection) + time.Microsecond // longer than StuckAfter
 		return operation.Instant(rec.Submitted().Add(after))
@@ -75,44 +75,45 @@ func stuckDetail(rec operation.Record) string {
 	return detail
 }
 
-// NoteCondition records why a look-up was inconclusive; an empty condition records that one was
+// RecordCondition records why a look-up was inconclusive; an empty condition records that one was
 // not. It writes only what changes, and reads one document. It never changes a state [M7]. It ignores
 // an operation that has ended, is not registered or does not exist.
 //
 // After an inconclusive look-up the operation is due again within an interval [R6]. Not being found
 // is not an end [R4]. From the twelfth interval on an alert is planned in the same commit, once in
 // every AlertEvery; for an abandoned operation the condition is only recorded. Errors: as Ingest.
-func (l *Ledger) NoteCondition(ctx context.Context, key operation.Key, condition Condition) (Noted, error) {
-	return l.noteCondition(ctx, key, condition, func(last *noting) error { return l.note(ctx, key, condition, last) })
+func (l Operations) RecordCondition(ctx context.Context, key operation.Key, condition Condition) (Recorded, error) {
+	return l.retryCondition(ctx, key, condition,
+		func(last *recording) error { return l.recordCondition(ctx, key, condition, last) })
 }
 
-// noteCondition is NoteCondition with another first try.
-func (l *Ledger) noteCondition(
-	ctx context.Context, key operation.Key, condition Condition, first func(*noting) error,
-) (Noted, error) {
-	var last noting
+// retryCondition records a condition; first is its first try, which may know more than later ones.
+func (l *protocol) retryCondition(
+	ctx context.Context, key operation.Key, condition Condition, first func(*recording) error,
+) (Recorded, error) {
+	var last recording
 	err := l.retry(ctx, "recording the condition of "+string(key), func(tries int) error {
 		if tries == 0 {
 			return first(&last)
 		}
-		return l.note(ctx, key, condition, &last)
+		return l.recordCondition(ctx, key, condition, &last)
 	})
 	if err != nil {
-		return Noted{}, err
+		return Recorded{}, err
 	}
-	last.noted.PublishErr = l.send(ctx, last.messages)
-	return last.noted, nil
+	last.result.PublishErr = l.send(ctx, last.messages)
+	return last.result, nil
 }
 
-// A noting is the last try of a NoteCondition. Where its commit's answer was lost, it is the
+// A recording is the last try of a RecordCondition. Where its commit's answer was lost, it is the
 // result.
-type noting struct {
+type recording struct {
 	record   operation.Record
-	noted    Noted
+	result   Recorded
 	messages []Message
 }
 
-func (l *Ledger) note(ctx context.Context, key operation.Key, condition Condition, last *noting) error {
+func (l *protocol) recordCondition(ctx context.Context, key operation.Key, condition Condition, last *recording) error {
 	snapshot, err := l.store.Get(ctx, OperationPath(key))
 	if err != nil {
 		return err
@@ -125,21 +126,21 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, condition Conditio
 	if doc.Exists() && reflect.DeepEqual(before, last.record) { // our own commit, whose answer was lost
 		return nil
 	}
-	return l.noteOn(ctx, doc, before, condition, snapshot, last)
+	return l.recordOn(ctx, doc, before, condition, snapshot, last)
 }
 
-// noteOn notes the condition on the record as it was read.
-func (l *Ledger) noteOn(
-	ctx context.Context, doc Document, before operation.Record, condition Condition, read Snapshot, last *noting,
+// recordOn records the condition on the record as it was read.
+func (l *protocol) recordOn(
+	ctx context.Context, doc Document, before operation.Record, condition Condition, read Snapshot, last *recording,
 ) error {
-	*last = noting{}
+	*last = recording{}
 	if before.Settled() || !before.Registered {
 		return nil
 	}
 	p := plan{record: before.WithoutCondition()}
 	if condition != "" {
 		var err error
-		if p, last.noted, err = l.withCondition(ctx, before, condition, read); err != nil {
+		if p, last.result, err = l.withCondition(ctx, before, condition, read); err != nil {
 			return err
 		}
 	}
@@ -153,9 +154,9 @@ func (l *Ledger) noteOn(
 }
 
 // withCondition returns the record with the condition in it, and the alert that is due.
-func (l *Ledger) withCondition(
+func (l *protocol) withCondition(
 	ctx context.Context, rec operation.Record, condition Condition, read Snapshot,
-) (plan, Noted, error) {
+) (plan, Recorded, error) {
 	now := read.ReadTime
 	if reason := shorten(string(condition)); rec.Condition != reason {
 		rec.Condition, rec.ConditionSince = reason, now
@@ -164,22 +165,22 @@ func (l *Ledger) withCondition(
 		rec.DueAt = l.next(now, 1)
 	}
 	if condition != ConditionNotFound {
-		return plan{record: rec}, Noted{}, nil
+		return plan{record: rec}, Recorded{}, nil
 	}
 	if rec.MissingSince.IsZero() {
 		rec.MissingSince = now
 	}
-	var noted Noted
-	noted.Missing = read.since(rec.MissingSince) >= missingIntervals*l.settings.Interval
-	noted.Alert = noted.Missing && rec.Abandoned == nil && now.Sub(rec.MissingAlertedAt) >= l.settings.AlertEvery
-	if !noted.Alert {
-		return plan{record: rec}, noted, nil
+	var result Recorded
+	result.Missing = read.since(rec.MissingSince) >= missingIntervals*l.settings.Interval
+	result.Alert = result.Missing && rec.Abandoned == nil && now.Sub(rec.MissingAlertedAt) >= l.settings.AlertEvery
+	if !result.Alert {
+		return plan{record: rec}, result, nil
 	}
 	rec.MissingAlertedAt = now
 	p, err := l.planAlert(ctx, rec, AlertMissing, Notice{
 		Since:  rec.MissingSince,
 		Detail: fmt.Sprintf("Gemini does not find %s; it is looked up again", rec.Name),
 	}, now)
-	noted.Planned = len(p.messages)
-	return p, noted, err
+	result.Planned = len(p.messages)
+	return p, result, err
 }

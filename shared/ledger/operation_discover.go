@@ -46,7 +46,7 @@ const discoverAtOnce = 100
 // Discover returns what the ledger knows of operations that Gemini listed, in their order, with one
 // read for each hundred. It writes nothing: the caller ingests an event or registers [M7]. The
 // error is the store's, and then no finding is returned.
-func (l *Ledger) Discover(ctx context.Context, found []Found) ([]Finding, error) {
+func (l Operations) Discover(ctx context.Context, found []Found) ([]Finding, error) {
 	findings := make([]Finding, 0, len(found))
 	for some := range slices.Chunk(found, discoverAtOnce) {
 		var paths []Path
@@ -64,7 +64,7 @@ func (l *Ledger) Discover(ctx context.Context, found []Found) ([]Finding, error)
 	return findings, nil
 }
 
-func (l *Ledger) finding(found Found, recordDoc, intentDoc Document) Finding {
+func (l *protocol) finding(found Found, recordDoc, intentDoc Document) Finding {
 	f := Finding{Found: found, Standing: StandingNone}
 	rec, err := l.readRecord(recordDoc)
 	intent, intentErr := readIntent(intentDoc)

@@ -10,7 +10,12 @@ import (
 )
 
 // Now returns the store's time: a pass uses it as its start. The error is the store's.
-func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
+func (l *Ledger) Now(ctx context.Context) (time.Time, error) { return l.now(ctx) }
+
+// Now is [Ledger.Now].
+func (r Reading) Now(ctx context.Context) (time.Time, error) { return r.Passes.now(ctx) }
+
+func (l *protocol) now(ctx context.Context) (time.Time, error) {
 	snapshot, err := l.store.Get(ctx)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("reading the store's time: %w", err)
@@ -39,9 +44,9 @@ func (d DueOperation) Name() operation.Name {
 	return operation.Name{Key: d.Record.Key, Resource: d.Record.Name}
 }
 
-// DueOperations returns registered operations that have not ended and are due at now, at most
+// Due returns registered operations that have not ended and are due at now, at most
 // limit, behind after. Its cost grows with what is due, not with the ledger [L4].
-func (l *Ledger) DueOperations(
+func (l Operations) Due(
 	ctx context.Context, now time.Time, after Cursor, limit int,
 ) (Page[DueOperation], error) {
 	return due(ctx, l.store, queryDue(OperationsCollection, now, after, limit), func(doc Document) (DueOperation, error) {
@@ -71,7 +76,7 @@ const lookUpParts = 12
 // where it waits for its submitter; with widen, a twelfth of its age, at most LookupMaxInterval [R6].
 // It is not after the next alert that the operation is stuck, unless that is within one interval,
 // where a pass finds it in any case.
-func (l *Ledger) nextLookUp(d DueOperation, passStart time.Time) time.Time {
+func (l *protocol) nextLookUp(d DueOperation, passStart time.Time) time.Time {
 	rec, wait := d.Record, l.settings.Interval
 	switch {
 	case !d.marked || rec.HasCondition():
@@ -93,18 +98,18 @@ func (l *Ledger) nextLookUp(d DueOperation, passStart time.Time) time.Time {
 // next returns when a document that this pass processes is due again: so many intervals after the
 // pass began, less a tenth of one, so that the next pass finds it, and less up to another tenth at
 // random, so that not all are due at once.
-func (l *Ledger) next(passStart time.Time, intervals int) time.Time {
+func (l *protocol) next(passStart time.Time, intervals int) time.Time {
 	return l.nextAfter(passStart, time.Duration(intervals)*l.settings.Interval)
 }
 
 // nextAfter is next for a wait that is no number of intervals.
-func (l *Ledger) nextAfter(passStart time.Time, wait time.Duration) time.Time {
+func (l *protocol) nextAfter(passStart time.Time, wait time.Duration) time.Time {
 	return operation.Instant(passStart.Add(wait - l.early()))
 }
 
 // early is how much sooner a document is due than after whole intervals: between one and two tenths
 // of an interval.
-func (l *Ledger) early() time.Duration {
+func (l *protocol) early() time.Duration {
 	tenth := l.settings.Interval / 10
 	return tenth + time.Duration(l.jitter()*float64(tenth))
 }
@@ -132,8 +137,8 @@ type LookUpClaim struct {
 //
 // Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
 // has ended; otherwise as Ingest.
-func (l *Ledger) ClaimLookUp(ctx context.Context, d DueOperation, passStart time.Time) (LookUpClaim, error) {
-	m := move{ledger: l, passStart: passStart, found: d}
+func (l Passes) ClaimLookUp(ctx context.Context, d DueOperation, passStart time.Time) (LookUpClaim, error) {
+	m := move{ledger: l.protocol, passStart: passStart, found: d}
 	what := "claiming " + string(d.Record.Key) + " for this pass"
 	err := l.retry(ctx, what, func(tries int) error {
 		if tries == 0 {
@@ -157,7 +162,7 @@ func (l *Ledger) ClaimLookUp(ctx context.Context, d DueOperation, passStart time
 //
 // Errors: ErrConflict, where the operation was changed since its claim: the next look-up alerts, an
 // interval later; otherwise as Ingest.
-func (l *Ledger) AlertStuck(ctx context.Context, claimed DueOperation) (LookUpClaim, error) {
+func (l Passes) AlertStuck(ctx context.Context, claimed DueOperation) (LookUpClaim, error) {
 	claimed.Quiet = false
 	return l.ClaimLookUp(ctx, claimed, claimed.passStart)
 }
@@ -165,7 +170,7 @@ func (l *Ledger) AlertStuck(ctx context.Context, claimed DueOperation) (LookUpCl
 // A move is one call of ClaimLookUp, over all its tries. result and messages are those of the last
 // commit that was tried.
 type move struct {
-	ledger    *Ledger
+	ledger    *protocol
 	passStart time.Time
 	found     DueOperation
 	result    LookUpClaim
@@ -178,7 +183,7 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 	l := m.ledger
 	m.result, m.messages = LookUpClaim{}, nil
 	if d.passStart.IsZero() {
-		d.Record.Attempts++
+		d.Record.LookUps++
 	}
 	rec := d.Record
 	if !m.found.Quiet {
@@ -207,7 +212,7 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 
 // unique is a time from none to a second that no other call uses, as far as chance allows: by it a
 // call whose answer was lost recognizes its own move.
-func (l *Ledger) unique() time.Duration {
+func (l *protocol) unique() time.Duration {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(l.nonce())) // a hash returns no error
 	return time.Duration(hash.Sum64()%uint64(time.Second/time.Microsecond)) * time.Microsecond
@@ -215,7 +220,7 @@ func (l *Ledger) unique() time.Duration {
 
 // claimed reports whether this pass has claimed the operation before, and none has moved it since.
 func (m *move) claimed(rec operation.Record) bool {
-	return !m.found.passStart.IsZero() && rec.DueAt.Equal(m.found.Record.DueAt) && rec.Attempts == m.found.Record.Attempts
+	return !m.found.passStart.IsZero() && rec.DueAt.Equal(m.found.Record.DueAt) && rec.LookUps == m.found.Record.LookUps
 }
 
 // again reads the operation after a commit that failed or was not answered. Where the move was made
@@ -231,7 +236,7 @@ func (m *move) again(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case made.Key != "" && rec.DueAt.Equal(made.DueAt) && rec.Attempts == made.Attempts:
+	case made.Key != "" && rec.DueAt.Equal(made.DueAt) && rec.LookUps == made.LookUps:
 		m.result.Operation.Record, m.result.Operation.doc = rec, doc
 		return nil
 	case rec.DueAt.IsZero() || rec.DueAt.After(m.passStart) && !m.claimed(rec):
@@ -240,6 +245,6 @@ func (m *move) again(ctx context.Context) error {
 	}
 	// The mark is about the attempt that the query found, and about no other.
 	d := m.found
-	d.Record, d.doc, d.marked = rec, doc, d.marked && rec.Attempts == d.Record.Attempts
+	d.Record, d.doc, d.marked = rec, doc, d.marked && rec.LookUps == d.Record.LookUps
 	return m.try(ctx, d)
 }

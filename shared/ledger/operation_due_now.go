@@ -12,7 +12,7 @@ import (
 // MakeDueNow makes a pending operation due, and reports whether it was due later. The next pass
 // then looks it up, for a caller that has no time to do so. It changes no state [M7]. An operation
 // that is settled or unregistered never becomes due. Errors: ErrNotFound; otherwise as Ingest.
-func (l *Ledger) MakeDueNow(ctx context.Context, key operation.Key) (bool, error) {
+func (l Operations) MakeDueNow(ctx context.Context, key operation.Key) (bool, error) {
 	var made time.Time // by a commit whose answer was lost
 	sooner := false
 	err := l.retry(ctx, "making due "+string(key), func(int) error {
@@ -35,7 +35,7 @@ func (l *Ledger) MakeDueNow(ctx context.Context, key operation.Key) (bool, error
 // makeDueNow returns the write that makes an operation due now, for a commit about something else.
 // There is none for an operation that is due already or waits for nothing, for one whose record is
 // ErrNewer, or for the empty key.
-func (l *Ledger) makeDueNow(ctx context.Context, key operation.Key) ([]Write, error) {
+func (l *protocol) makeDueNow(ctx context.Context, key operation.Key) ([]Write, error) {
 	if key == "" {
 		return nil, nil
 	}
@@ -47,7 +47,7 @@ func (l *Ledger) makeDueNow(ctx context.Context, key operation.Key) ([]Write, er
 }
 
 // dueNow returns an operation's record, due now, and the write of it where it was due later.
-func (l *Ledger) dueNow(ctx context.Context, key operation.Key) (operation.Record, []Write, error) {
+func (l *protocol) dueNow(ctx context.Context, key operation.Key) (operation.Record, []Write, error) {
 	snapshot, err := l.store.Get(ctx, OperationPath(key))
 	if err != nil {
 		return operation.Record{}, nil, fmt.Errorf("reading %s: %w", key, err)

@@ -39,8 +39,8 @@ const forgetPage = 100
 // later event creates an unregistered record, and runs nothing [W5].
 //
 // Other errors: ErrNotFound, where there is nothing; else as Ingest.
-func (l *Ledger) Forget(ctx context.Context, key operation.Key) (int, error) {
-	f := forgetting{ledger: l, key: key, seen: map[Path]bool{}}
+func (l Operations) Forget(ctx context.Context, key operation.Key) (int, error) {
+	f := forgetting{ledger: l.protocol, key: key, seen: map[Path]bool{}}
 	err := l.retry(ctx, "forgetting "+string(key), func(int) error { return f.try(ctx) })
 	if err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (l *Ledger) Forget(ctx context.Context, key operation.Key) (int, error) {
 
 // A forgetting is one call of Forget, over all its tries.
 type forgetting struct {
-	ledger *Ledger
+	ledger *protocol
 	key    operation.Key
 	// seen are the documents that were found and deleted, also where a commit's answer was lost.
 	seen map[Path]bool

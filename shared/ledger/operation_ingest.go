@@ -64,7 +64,7 @@ type Receipt struct {
 //
 // Errors: ErrContention, ErrUnavailable or the context's, after which the same event can be
 // ingested again, by this process or another; ErrInvalid, which no retry fixes.
-func (l *Ledger) Ingest(ctx context.Context, e operation.Event) (Receipt, error) {
+func (l Operations) Ingest(ctx context.Context, e operation.Event) (Receipt, error) {
 	done, err := l.ingest(ctx, e)
 	if err != nil {
 		return Receipt{Key: e.Key}, err
@@ -74,7 +74,7 @@ func (l *Ledger) Ingest(ctx context.Context, e operation.Event) (Receipt, error)
 }
 
 // ingest is Ingest up to the commit.
-func (l *Ledger) ingest(ctx context.Context, e operation.Event) (done ingested, err error) {
+func (l *protocol) ingest(ctx context.Context, e operation.Event) (done ingested, err error) {
 	unlock, err := l.ingests.lock(ctx, e.Key)
 	if err != nil {
 		return done, fmt.Errorf("waiting to ingest an event about %s: %w", e.Key, err)
@@ -92,7 +92,7 @@ func (l *Ledger) ingest(ctx context.Context, e operation.Event) (done ingested, 
 
 // An ingestion is one call of Ingest, over all its tries.
 type ingestion struct {
-	ledger *Ledger
+	ledger *protocol
 	nonce  string
 	unlock func() // lets the next event about the operation go on
 	// last is the result of the last commit that was tried. Where the commit's answer was lost, it

@@ -62,7 +62,7 @@ func (f Filter) needy() bool { return f.Conflict || !f.Late.IsZero() || !f.Unreg
 // sinceIndexed reports whether an index finds what Since chooses.
 func (f Filter) sinceIndexed() bool { return !f.Pending && f.Late.IsZero() && f.Unregistered.IsZero() }
 
-// Counted reports whether an index finds all that the filter chooses, so that CountOperations counts
+// Counted reports whether an index finds all that the filter chooses, so that Operations.Count counts
 // it. The counts of conflicts and of late operations may have also what an older revision has changed
 // since: they are at most so many [L5].
 func (f Filter) Counted() bool {
@@ -106,7 +106,7 @@ func (f Filter) onlyDead() bool {
 // It reads as many documents as it returns, at most as many again for each further state, and where
 // the filter is not Counted 5,000: then a page may have fewer than Limit, or none, and a Next. Errors:
 // the store's.
-func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
+func (l operationsReader) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	if err := f.validate(); err != nil {
 		return Page[operation.Record]{}, fmt.Errorf("listing operations: %w", err)
 	}
@@ -137,7 +137,7 @@ func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], er
 }
 
 // listOperations is List for the operations alone.
-func (l *Ledger) listOperations(ctx context.Context, f Filter) (Page[operation.Record], error) {
+func (l *protocol) listOperations(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	chunk := f.Limit
 	if !f.Counted() {
 		chunk = max(f.Limit, minChunk)
@@ -146,7 +146,7 @@ func (l *Ledger) listOperations(ctx context.Context, f Filter) (Page[operation.R
 }
 
 // Ends returns operations that have ended, the newest end first. Errors: the store's.
-func (l *Ledger) Ends(ctx context.Context, after Cursor, limit int) (Page[operation.Record], error) {
+func (l operationsReader) Ends(ctx context.Context, after Cursor, limit int) (Page[operation.Record], error) {
 	page, err := find(ctx, l.store, queryEnds(after, limit), l.readRecord)
 	if err != nil {
 		return page, fmt.Errorf("listing the newest ends: %w", err)
@@ -154,9 +154,9 @@ func (l *Ledger) Ends(ctx context.Context, after Cursor, limit int) (Page[operat
 	return page, nil
 }
 
-// CountOperations counts what List finds, in all its pages. The filter must be Counted. Errors: the
+// Count counts what List finds, in all its pages. The filter must be Counted. Errors: the
 // store's.
-func (l *Ledger) CountOperations(ctx context.Context, f Filter) (Total, error) {
+func (l operationsReader) Count(ctx context.Context, f Filter) (Total, error) {
 	if err := f.validate(); err != nil || !f.Counted() {
 		return Total{}, errors.Join(errors.New("counting operations: no index counts all of the filter"), err)
 	}

@@ -50,7 +50,7 @@ type LookedUp struct {
 
 // Lookups are the look-ups of one pass. Claim and Conclude are safe for concurrent use.
 type Lookups struct {
-	ledger       *Ledger
+	ledger       Passes
 	id           string
 	start, until time.Time
 	leapt        time.Time // see Snapshot
@@ -66,9 +66,9 @@ type Lookups struct {
 	open map[operation.Key]LookedUp // postponed for longer than an interval, and without an answer
 }
 
-// BeginLookups begins the look-ups of a pass that takes no longer than budget. It reads the store's
+// Begin begins the look-ups of a pass that takes no longer than budget. It reads the store's
 // time and the marks. The error is the store's.
-func (l *Ledger) BeginLookups(ctx context.Context, budget time.Duration) (*Lookups, error) {
+func (l Passes) Begin(ctx context.Context, budget time.Duration) (*Lookups, error) {
 	k := &Lookups{ledger: l, id: l.nonce(), open: map[operation.Key]LookedUp{}}
 	var err error
 	if k.start, err = k.read(ctx); err != nil {
@@ -121,13 +121,13 @@ func (k *Lookups) Recover(ctx context.Context) []error {
 }
 
 // longest is the longest time between two look-ups of an operation.
-func (l *Ledger) longest() time.Duration {
+func (l *protocol) longest() time.Duration {
 	return max(waitingFactor*l.settings.Interval, l.settings.LookupMaxInterval)
 }
 
 // restore makes an operation due one interval after the mark's pass began. Where its attempts are
 // others, another pass has looked it up since, or this one never did.
-func (l *Ledger) restore(ctx context.Context, mark Mark, looked LookedUp) error {
+func (l *protocol) restore(ctx context.Context, mark Mark, looked LookedUp) error {
 	return l.retry(ctx, "making "+string(looked.Key)+" due again", func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(looked.Key))
 		if err != nil {
@@ -138,7 +138,7 @@ func (l *Ledger) restore(ctx context.Context, mark Mark, looked LookedUp) error 
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
-		if rec.Attempts != looked.Attempts || !rec.DueAt.After(mark.Start.Add(l.settings.Interval)) {
+		if rec.LookUps != looked.Attempts || !rec.DueAt.After(mark.Start.Add(l.settings.Interval)) {
 			return nil
 		}
 		rec.DueAt = l.next(mark.Start, 1)
@@ -161,7 +161,7 @@ func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) 
 			continue
 		}
 		page[i] = d
-		moved = append(moved, LookedUp{Key: d.Record.Key, Attempts: d.Record.Attempts + 1})
+		moved = append(moved, LookedUp{Key: d.Record.Key, Attempts: d.Record.LookUps + 1})
 	}
 	if len(moved) == marked {
 		return nil
@@ -174,7 +174,7 @@ func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) 
 }
 
 // postponesLong reports whether the next look-up is later than after one interval.
-func (l *Ledger) postponesLong(d DueOperation, passStart time.Time) bool {
+func (l *protocol) postponesLong(d DueOperation, passStart time.Time) bool {
 	d.Record, _, _ = l.withStuck(d, passStart)
 	return l.nextLookUp(d, passStart).After(passStart.Add(l.settings.Interval))
 }
@@ -187,13 +187,13 @@ func (k *Lookups) Claim(ctx context.Context, d DueOperation) (LookUpClaim, error
 	long := rec.DueAt.After(k.start.Add(k.ledger.settings.Interval))
 	if err != nil {
 		rec = d.Record
-		rec.Attempts++
+		rec.LookUps++
 		long = d.marked && !errors.Is(err, ErrConflict)
 	}
 	if long {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.open[rec.Key] = LookedUp{Key: rec.Key, Attempts: rec.Attempts}
+		k.open[rec.Key] = LookedUp{Key: rec.Key, Attempts: rec.LookUps}
 	}
 	return p, err
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Record returns an operation's record: one document read. ErrNotFound: the ledger has no such
+// Read returns an operation's record: one document read. ErrNotFound: the ledger has no such
 // operation.
-func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Record, error) {
+func (l operationsReader) Read(ctx context.Context, key operation.Key) (operation.Record, error) {
 	snapshot, err := l.store.Get(ctx, OperationPath(key))
 	if err != nil {
 		return operation.Record{}, fmt.Errorf("reading %s: %w", key, err)
@@ -25,7 +25,7 @@ func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Recor
 // Find returns the keys that a name may mean. A name with a collection means one, which may be absent
 // from the ledger. A bare id means each operation in the ledger that has it, in any collection: one
 // document is read for each collection. Errors: the store's.
-func (l *Ledger) Find(ctx context.Context, name operation.Name) ([]operation.Key, error) {
+func (l operationsReader) Find(ctx context.Context, name operation.Name) ([]operation.Key, error) {
 	if name.Key.Collection() != "" || strings.Contains(name.Resource, "/") {
 		return []operation.Key{name.Key}, nil
 	}
@@ -35,7 +35,7 @@ func (l *Ledger) Find(ctx context.Context, name operation.Name) ([]operation.Key
 		if err != nil {
 			return nil, err
 		}
-		_, err = l.Record(ctx, full.Key)
+		_, err = l.Read(ctx, full.Key)
 		switch {
 		case err == nil, errors.As(err, new(Broken)):
 			found = append(found, full.Key)
@@ -61,11 +61,11 @@ const storyPage = 200
 
 // Show returns an operation's story, or that of a subject of AlertAbout. A document that cannot be
 // read is in Broken, beside the rest. ErrNotFound: the ledger has nothing with that name.
-func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
+func (l operationsReader) Show(ctx context.Context, key operation.Key) (Story, error) {
 	var story Story
 	var missing error
 	var unreadable Broken
-	rec, err := l.Record(ctx, key)
+	rec, err := l.Read(ctx, key)
 	switch {
 	case err == nil:
 		story.Record = rec
@@ -76,9 +76,9 @@ func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
 	default:
 		return story, err
 	}
-	story.Deliveries, err = children(ctx, l, key, DeliveriesCollection, FieldReceivedAt, &story, readDelivery)
+	story.Deliveries, err = children(ctx, l.protocol, key, DeliveriesCollection, FieldReceivedAt, &story, readDelivery)
 	if err == nil {
-		story.Effects, err = children(ctx, l, key, EffectsCollection, FieldCreatedAt, &story, readEffect)
+		story.Effects, err = children(ctx, l.protocol, key, EffectsCollection, FieldCreatedAt, &story, readEffect)
 	}
 	if err == nil && len(story.Deliveries)+len(story.Effects)+len(story.Broken) == 0 {
 		err = missing
@@ -95,7 +95,7 @@ func readDelivery(doc Document) (Delivery, error) {
 // children reads all documents of one kind under an operation. Those that cannot be read are added
 // to the story.
 func children[T any](
-	ctx context.Context, l *Ledger, key operation.Key, collection, field string, story *Story,
+	ctx context.Context, l *protocol, key operation.Key, collection, field string, story *Story,
 	read func(Document) (T, error),
 ) (all []T, err error) {
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {

@@ -51,7 +51,7 @@ var ErrCorrelation = errors.New("the correlation id and the operation do not bel
 // operation counts as known. Effects are planned when an operation is first registered, or first
 // has a job kind: a rule that is added later plans nothing for earlier operations. Errors:
 // operation.ErrSubmission; otherwise as Ingest.
-func (l *Ledger) Register(ctx context.Context, r Registration) (Registered, error) {
+func (l Operations) Register(ctx context.Context, r Registration) (Registered, error) {
 	if err := r.Submission.Validate().Err(); err != nil {
 		return Registered{}, err
 	}
@@ -69,7 +69,7 @@ func (l *Ledger) Register(ctx context.Context, r Registration) (Registered, erro
 	return result, nil
 }
 
-func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Registered, []Message, error) {
+func (l *protocol) register(ctx context.Context, r Registration, again bool) (Registered, []Message, error) {
 	paths := []Path{OperationPath(r.Name.Key)}
 	if r.CorrelationID != "" {
 		paths = append(paths, intentPath(r.CorrelationID))
@@ -129,7 +129,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 }
 
 // merge returns rec with what r adds to it. rec is the zero Record for an unknown operation.
-func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (operation.Record, error) {
+func (l *protocol) merge(rec operation.Record, r Registration, now time.Time) (operation.Record, error) {
 	if rec.Key == "" {
 		rec = operation.Record{
 			Key: r.Name.Key, Collection: r.Name.Key.Collection(), State: operation.Pending, CreatedAt: now,

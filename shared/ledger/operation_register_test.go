@@ -40,7 +40,7 @@ func TestMerge(t *testing.T) {
 	}
 	for what, rec := range map[string]operation.Record{
 		"settled":   {Key: name.Key, State: operation.Succeeded},
-		"abandoned": {Key: name.Key, State: operation.Running, Abandoned: &operation.Abandonment{}},
+		"abandoned": {Key: name.Key, State: operation.Running, Abandoned: &operation.Decided{}},
 	} {
 		if merged, err := l.merge(rec, other, now); err != nil || !merged.DueAt.IsZero() {
 			t.Errorf("%s, it is due at %v, %v", what, merged.DueAt, err)

@@ -24,8 +24,8 @@ var (
 // several about one end the first. Calling it again is safe.
 //
 // Errors: ErrNotFound; ErrNoConflict; ErrEndsChanged; ErrNoReason; else as Ingest.
-func (l *Ledger) ResolveConflict(
-	ctx context.Context, seen operation.Record, a Abandonment,
+func (l Operations) ResolveConflict(
+	ctx context.Context, seen operation.Record, a Decision,
 ) (operation.Resolution, error) {
 	var stands operation.Resolution
 	err := l.retry(ctx, "resolving the conflict of "+string(seen.Key), func(int) error {
@@ -75,11 +75,11 @@ var ErrRegistered = errors.New("the operation is registered")
 // again is safe.
 //
 // Errors: ErrNotFound; ErrRegistered; ErrNoReason; else as Ingest.
-func (l *Ledger) ResolveUnregistered(
-	ctx context.Context, key operation.Key, a Abandonment,
-) (operation.Abandonment, error) {
+func (l Operations) ResolveUnregistered(
+	ctx context.Context, key operation.Key, a Decision,
+) (operation.Decided, error) {
 	return l.decideOnRecord(ctx, "resolving that "+string(key)+" is not registered", key, a,
-		func(rec *operation.Record) (**operation.Abandonment, error) {
+		func(rec *operation.Record) (**operation.Decided, error) {
 			if rec.Registered {
 				return nil, ErrRegistered
 			}

@@ -144,7 +144,7 @@ func (k *Lookups) lastPass() *Pass {
 // StorePause stores whether effects are paused, as a process knows that runs them [G5]: one read, and
 // one write where it is news. Where the marks cannot be read it stores nothing [L6]. The error is the
 // store's.
-func (l *Ledger) StorePause(ctx context.Context, pause Pause) error {
+func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 	return l.retry(ctx, "storing whether effects are paused", func(int) error {
 		k := &Lookups{ledger: l}
 		if _, err := k.read(ctx); err != nil || k.unreadable != nil {
@@ -166,10 +166,10 @@ func (l *Ledger) StorePause(ctx context.Context, pause Pause) error {
 	})
 }
 
-// LastPass returns how the last pass ended, and the store's time: one document read. The zero Pass:
+// Last returns how the last pass ended, and the store's time: one document read. The zero Pass:
 // none has ended, or none since an older revision, which keeps no Pass, removed its marks. The error
 // is a [Broken] where the document cannot be read, and then the time is there; else the store's.
-func (l *Ledger) LastPass(ctx context.Context) (last Pass, now time.Time, err error) {
+func (l passesReader) Last(ctx context.Context) (last Pass, now time.Time, err error) {
 	snapshot, err := l.store.Get(ctx, marksPath)
 	if err != nil {
 		return Pass{}, time.Time{}, fmt.Errorf("reading how the last pass ended: %w", err)

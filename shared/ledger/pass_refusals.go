@@ -56,8 +56,8 @@ func (r *Refusals) Add(later Refusals) {
 
 // AddRefusals adds what a process has counted since it last did so: one read, and one write unless
 // there is no refusal in it or in the ledger. now is the time by the clock of what was counted. It
-// returns what is stored then. The error is that of [Ledger.Refusals].
-func (l *Ledger) AddRefusals(ctx context.Context, counted Refusals, now time.Time) (stored Refusals, err error) {
+// returns what is stored then. The error is that of [Passes.Refusals].
+func (l Passes) AddRefusals(ctx context.Context, counted Refusals, now time.Time) (stored Refusals, err error) {
 	var later *Refusals // what is added, by the store's clock
 	err = l.retry(ctx, "storing what the webhook refused", func(int) error {
 		var doc Document
@@ -93,12 +93,12 @@ func (r Refusals) shifted(ahead time.Duration) Refusals {
 
 // Refusals returns what the webhook refused in a row: one document read; zero where no process has
 // stored any. The error is a [Broken] where the document cannot be read, else the store's.
-func (l *Ledger) Refusals(ctx context.Context) (Refusals, error) {
+func (l passesReader) Refusals(ctx context.Context) (Refusals, error) {
 	stored, _, _, err := l.readRefusals(ctx)
 	return stored, err
 }
 
-func (l *Ledger) readRefusals(ctx context.Context) (Refusals, Document, time.Time, error) {
+func (l *protocol) readRefusals(ctx context.Context) (Refusals, Document, time.Time, error) {
 	snapshot, err := l.store.Get(ctx, refusalsPath)
 	if err != nil {
 		return Refusals{}, Document{}, time.Time{}, fmt.Errorf("reading what the webhook refused: %w", err)

@@ -35,8 +35,8 @@ type Quarantined struct {
 	ExpireAt  time.Time `json:"expireAt" firestore:"expireAt"`
 	// UnresolvedAt is ReceivedAt while an operator is needed: the body was not ingested later, is not
 	// kept for its type alone, and Resolved does not say that an operator has resolved it. It is derived.
-	UnresolvedAt time.Time              `json:"unresolvedAt,omitzero" firestore:"unresolvedAt,omitempty"`
-	Resolved     *operation.Abandonment `json:"resolved,omitempty" firestore:"resolved,omitempty"`
+	UnresolvedAt time.Time          `json:"unresolvedAt,omitzero" firestore:"unresolvedAt,omitempty"`
+	Resolved     *operation.Decided `json:"resolved,omitempty" firestore:"resolved,omitempty"`
 }
 
 // ReasonUnknownType is the reason of what is kept although nothing is wrong with it: pings, and types
@@ -103,9 +103,9 @@ func kept(headers map[string]string) map[string]string {
 
 const maxHeaderBytes = 300
 
-// Quarantine keeps a body that could not be parsed, whole, until its retention ends [W6]. The same
+// Add keeps a body that could not be parsed, whole, until its retention ends [W6]. The same
 // delivery again changes nothing. It reports whether this call kept the body. Errors: as Ingest.
-func (l *Ledger) Quarantine(ctx context.Context, s Suspect) (bool, error) {
+func (l Quarantine) Add(ctx context.Context, s Suspect) (bool, error) {
 	body, err := compress(s.Body)
 	if err != nil {
 		return false, fmt.Errorf("compressing the body of delivery %s: %w", s.ID, err)
@@ -128,7 +128,7 @@ const maxPartBytes = 512 << 10
 
 // quarantined returns the documents of a suspect: usually one, and more where its body does not fit
 // into one.
-func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
+func (l *protocol) quarantined(s Suspect, body []byte, now time.Time) []Write {
 	parts := slices.Collect(slices.Chunk(body, maxPartBytes))
 	expire := now.Add(l.settings.Retention)
 	writes := []Write{{Path: quarantinePath(s.ID), Data: Quarantined{
@@ -145,9 +145,9 @@ func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
 	return writes
 }
 
-// ReadQuarantined returns a quarantined body as it was delivered. ErrNotFound: there is none with
+// Read returns a quarantined body as it was delivered. ErrNotFound: there is none with
 // that delivery id. Other errors: the store's, and those of a body that cannot be decompressed.
-func (l *Ledger) ReadQuarantined(ctx context.Context, id string) (Quarantined, []byte, error) {
+func (l quarantineReader) Read(ctx context.Context, id string) (Quarantined, []byte, error) {
 	var q Quarantined
 	snapshot, err := l.store.Get(ctx, quarantinePath(id))
 	if err != nil {

@@ -13,12 +13,12 @@ type QuarantineFilter struct {
 	Reason string
 	// Unresolved chooses those that need an operator; not together with Reason.
 	Unresolved bool
-	After      Cursor // as ListQuarantined returned it
+	After      Cursor // as Quarantine.List returned it
 	Limit      int    // must be positive
 }
 
-// ListQuarantined returns the quarantined deliveries, newest first, without their bodies.
-func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[Quarantined], error) {
+// List returns the quarantined deliveries, newest first, without their bodies.
+func (l quarantineReader) List(ctx context.Context, f QuarantineFilter) (Page[Quarantined], error) {
 	page, err := search(ctx, l.store, []Query{queryQuarantined(f)}, f.Limit, func(doc Document) (Quarantined, error) {
 		q, err := readQuarantined(doc)
 		q.Body = nil
@@ -33,20 +33,20 @@ func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[
 // MarkRetried records that a quarantined delivery was ingested again, and the outcome; the last
 // call stands. The body stays until its retention ends, whatever the outcome [W6]. ErrNotFound:
 // there is none with that delivery id. Other errors: as Ingest; calling it again is safe.
-func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) error {
+func (l Quarantine) MarkRetried(ctx context.Context, id string, outcome Outcome) error {
 	return l.withQuarantined(ctx, id, "recording the retry of", func(q *Quarantined, now time.Time) (bool, error) {
 		q.RetriedAt, q.Outcome = now, outcome
 		return true, nil
 	})
 }
 
-// ResolveQuarantined records an operator's decision that a quarantined delivery needs nothing more.
+// Resolve records an operator's decision that a quarantined delivery needs nothing more.
 // The body stays. It returns the decision that stands: of several the first. Calling it again is
 // safe.
 //
 // Errors: ErrNotFound; ErrNoReason; else as Ingest.
-func (l *Ledger) ResolveQuarantined(ctx context.Context, id string, a Abandonment) (operation.Abandonment, error) {
-	var stands operation.Abandonment
+func (l Quarantine) Resolve(ctx context.Context, id string, a Decision) (operation.Decided, error) {
+	var stands operation.Decided
 	err := l.withQuarantined(ctx, id, "resolving", func(q *Quarantined, now time.Time) (bool, error) {
 		if a.Why == "" {
 			return false, ErrNoReason
@@ -62,7 +62,7 @@ func (l *Ledger) ResolveQuarantined(ctx context.Context, id string, a Abandonmen
 }
 
 // withQuarantined changes a quarantined delivery, and writes it where change reports that it did.
-func (l *Ledger) withQuarantined(
+func (l *protocol) withQuarantined(
 	ctx context.Context, id, doing string, change func(*Quarantined, time.Time) (changed bool, err error),
 ) error {
 	return l.retry(ctx, doing+" quarantined delivery "+id, func(int) error {

@@ -9,21 +9,34 @@ import (
 // reached from outside the package.
 func TestReading(t *testing.T) {
 	t.Parallel()
-	all := reflect.TypeFor[Reading]()
-	for _, writes := range []string{
-		"Abandon", "WaiveEffect", "Claim", "Forget", "Ingest", "Intend", "MakeDueNow", "MarkRetried", "NoteCondition",
-		"Quarantine", "Recover", "Register", "Replay", "Requeue", "Withdraw",
+	reading, ledger := reflect.TypeFor[Reading](), reflect.TypeFor[Ledger]()
+	for noun, writes := range map[string][]string{
+		"Operations": {"Abandon", "Forget", "Ingest", "MakeDueNow", "RecordCondition", "Register", "ResolveConflict"},
+		"Effects":    {"Claim", "Recover", "Replay", "Requeue", "Waive"},
+		"Items":      {"Record", "UpdateProgress"},
+		"Intents":    {"Abandon", "Forget", "Intend", "Withdraw"},
+		"Passes":     {"AddRefusals", "Begin", "ClaimLookUp", "RepairDueTimes", "StorePause"},
+		"Quarantine": {"Add", "MarkRetried", "Resolve"},
 	} {
-		if _, ok := reflect.TypeFor[*Ledger]().MethodByName(writes); !ok {
-			t.Errorf("a ledger has no %s any more", writes)
+		whole, ok := ledger.FieldByName(noun)
+		half, also := reading.FieldByName(noun)
+		if !ok || !also {
+			t.Fatalf("a ledger or a reading has no %s", noun)
 		}
-		if _, ok := all.MethodByName(writes); ok {
-			t.Errorf("a reading has %s", writes)
+		for _, method := range writes {
+			if _, ok := whole.Type.MethodByName(method); !ok {
+				t.Errorf("%s have no %s any more", noun, method)
+			}
+			if _, ok := half.Type.MethodByName(method); ok {
+				t.Errorf("a reading's %s have %s", noun, method)
+			}
 		}
 	}
-	for i := range all.NumField() {
-		if field := all.Field(i); field.IsExported() {
-			t.Errorf("the field %s leads to the ledger", field.Name)
+	for _, read := range reflect.VisibleFields(reading) {
+		for i := range read.Type.NumField() {
+			if field := read.Type.Field(i); field.IsExported() {
+				t.Errorf("the field %s of %s leads to the ledger", field.Name, read.Name)
+			}
 		}
 	}
 }

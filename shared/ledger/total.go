@@ -35,7 +35,7 @@ func (t Total) Plus(other Total) Total {
 }
 
 // count counts what queries find together.
-func (l *Ledger) count(ctx context.Context, what string, queries ...Query) (Total, error) {
+func (l *protocol) count(ctx context.Context, what string, queries ...Query) (Total, error) {
 	var total Total
 	for _, q := range queries {
 		n, err := l.store.Count(ctx, q, CountCeiling+1)
@@ -47,31 +47,31 @@ func (l *Ledger) count(ctx context.Context, what string, queries ...Query) (Tota
 	return total, nil
 }
 
-// CountOpenEffects counts the effects that are planned and not at their end, due or not. Errors:
+// CountOpen counts the effects that are planned and not at their end, due or not. Errors:
 // the store's.
-func (l *Ledger) CountOpenEffects(ctx context.Context) (Total, error) {
+func (l effectsReader) CountOpen(ctx context.Context) (Total, error) {
 	return l.count(ctx, "open effects", queryOpen(EffectsCollection, Cursor{}, 1))
 }
 
-// CountRunningEffects counts the effects that a worker has claimed, also past their lease. Errors:
+// CountRunning counts the effects that a worker has claimed, also past their lease. Errors:
 // the store's.
-func (l *Ledger) CountRunningEffects(ctx context.Context) (Total, error) {
+func (l effectsReader) CountRunning(ctx context.Context) (Total, error) {
 	return l.count(ctx, "running effects", queryRunning(Cursor{}, 1))
 }
 
-// CountFailingEffects counts what FailingEffects finds, in all its pages, and at most what an older
+// CountFailing counts what Effects.Failing finds, in all its pages, and at most what an older
 // revision has reopened since [L5]. Errors: the store's.
-func (l *Ledger) CountFailingEffects(ctx context.Context, before time.Time) (Total, error) {
+func (l effectsReader) CountFailing(ctx context.Context, before time.Time) (Total, error) {
 	return l.count(ctx, "failing effects", queryFailing(before, Cursor{}, 1)...)
 }
 
-// CountWaitingIntents counts what WaitingIntents finds. Errors: the store's.
-func (l *Ledger) CountWaitingIntents(ctx context.Context) (Total, error) {
+// CountWaiting counts what Intents.Waiting finds. Errors: the store's.
+func (l intentsReader) CountWaiting(ctx context.Context) (Total, error) {
 	return l.count(ctx, "intents", queryOpen(IntentsCollection, Cursor{}, 1))
 }
 
-// CountQuarantined counts what ListQuarantined finds, in all its pages. What is Unresolved is at most so
+// Count counts what Quarantine.List finds, in all its pages. What is Unresolved is at most so
 // much: an older revision may have ingested some of it since [L5]. Errors: the store's.
-func (l *Ledger) CountQuarantined(ctx context.Context, f QuarantineFilter) (Total, error) {
+func (l quarantineReader) Count(ctx context.Context, f QuarantineFilter) (Total, error) {
 	return l.count(ctx, "the quarantine", queryQuarantined(f))
 }

@@ -2,9 +2,9 @@ package operation
 
 import "time"
 
-// An Abandonment says who ended the waiting for something [R4], or the concern about two ends [M5], when
+// A Decided says who ended the waiting for something [R4], or the concern about two ends [M5], when
 // and why.
-type Abandonment struct {
+type Decided struct {
 	At  time.Time `json:"at" firestore:"at"` // the store's time
 	By  string    `json:"by,omitempty" firestore:"by,omitempty"`
 	Why string    `json:"why" firestore:"why"`
@@ -13,7 +13,7 @@ type Abandonment struct {
 // A Resolution is an operator's decision that the conflict of one end with another is resolved [M5].
 type Resolution struct {
 	Stands State `json:"stands" firestore:"stands"` // the end that stood; beside another it does not count
-	Abandonment
+	Decided
 }
 
 // HasCondition reports whether the record has a condition: its last look-ups were inconclusive, or

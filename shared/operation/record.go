@@ -81,9 +81,9 @@ type Record struct {
 	// ConflictResolved has, by the other terminal state, what an operator decided about it. Once it has
 	// ConflictState, ConflictAt is absent and the rest stays.
 	ConflictResolved map[string]Resolution `json:"conflictResolved,omitempty" firestore:"conflictResolved,omitempty"`
-	// Attempts counts how often reconciliation looked the operation up.
-	Attempts int    `json:"attempts" firestore:"attempts"`
-	Result   Result `json:"result,omitzero" firestore:"result,omitempty"`
+	// LookUps counts how often reconciliation looked the operation up; it is stored as attempts.
+	LookUps int    `json:"attempts" firestore:"attempts"`
+	Result  Result `json:"result,omitzero" firestore:"result,omitempty"`
 	// Effects says for each planned side effect whether it is done [L1].
 	Effects map[string]EffectStatus `json:"effects,omitempty" firestore:"effects,omitempty"`
 	// DeadEffect is true while one of Effects is dead, and else absent: dead letters are found by it.
@@ -108,14 +108,14 @@ type Record struct {
 	MissingAlertedAt time.Time `json:"missingAlertedAt,omitzero" firestore:"missingAlertedAt,omitempty"`
 	// Abandoned is set once the operator ended the waiting [R4]. It is not a state: a completion still
 	// counts.
-	Abandoned *Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	Abandoned *Decided `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// LateAt is when the operation is pending for too long, or when it was alerted as missing, whichever
 	// is earlier [R4]; absent while it is not waited for. It and UnresolvedAt are Derived.
 	LateAt time.Time `json:"lateAt,omitzero" firestore:"lateAt,omitempty"`
 	// UnresolvedAt is CreatedAt while the operation is not registered, unless UnregisteredResolved says
 	// that an operator has resolved that [W5].
-	UnresolvedAt         time.Time    `json:"unresolvedAt,omitzero" firestore:"unresolvedAt,omitempty"`
-	UnregisteredResolved *Abandonment `json:"unregisteredResolved,omitempty" firestore:"unregisteredResolved,omitempty"`
+	UnresolvedAt         time.Time `json:"unresolvedAt,omitzero" firestore:"unresolvedAt,omitempty"`
+	UnregisteredResolved *Decided  `json:"unregisteredResolved,omitempty" firestore:"unregisteredResolved,omitempty"`
 	// DueAt is when reconciliation must look the operation up; absent while it need not [L4].
 	DueAt time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	// ExpireAt is when the record may be deleted; absent while anything is open or dead [L3]. A record

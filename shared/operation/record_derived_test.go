@@ -14,7 +14,7 @@ func TestDerived(t *testing.T) {
 	const stuck = 24 * time.Hour
 	created, stale := early.Add(time.Hour), early.Add(-time.Hour)
 	late := early.Add(stuck)
-	resolved := &operation.Abandonment{At: early, By: "me", Why: "x"}
+	resolved := &operation.Decided{At: early, By: "me", Why: "x"}
 	for about, c := range map[string]struct {
 		record           operation.Record
 		late, unresolved time.Time

@@ -99,7 +99,7 @@ func TestLifetime(t *testing.T) {
 			t.Parallel()
 			for _, state := range worldStates() {
 				for _, registered := range []bool{true, false} {
-					for _, abandoned := range []*operation.Abandonment{nil, {At: early, Why: "lost"}} {
+					for _, abandoned := range []*operation.Decided{nil, {At: early, Why: "lost"}} {
 						for _, due := range []time.Time{{}, late} {
 							for _, expiry := range []time.Time{{}, late.Add(retention)} {
 								r := record(state, early)
@@ -182,7 +182,7 @@ func TestLifetimeAlongALife(t *testing.T) {
 		{"replayed", 90, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectOpen) },
 			0},
 		{"done", 91, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDone) }, 105},
-		{"written once more", 92, func(r operation.Record) operation.Record { r.Attempts++; return r }, 105},
+		{"written once more", 92, func(r operation.Record) operation.Record { r.LookUps++; return r }, 105},
 		{"rerun", 100, func(r operation.Record) operation.Record {
 			return r.WithEffect("publish@n1",
 				operation.EffectOpen)
@@ -256,7 +256,8 @@ func TestWithEffect(t *testing.T) { // [L1]
 // [G4].
 func TestDocumentFieldsAgree(t *testing.T) {
 	t.Parallel()
-	for _, document := range []any{operation.Record{}, operation.Result{}, operation.Counts{}, operation.Abandonment{}} {
+	for _, document := range []any{operation.Record{}, operation.Result{}, operation.Counts{},
+		operation.Decided{}} {
 		kind := reflect.TypeOf(document)
 		for _, field := range reflect.VisibleFields(kind) {
 			if field.Anonymous {
@@ -281,7 +282,7 @@ func complete() operation.Record {
 		Name:       "models/m/batches/abc",
 		Submission: operation.Submission{JobKind: "batch-review-classify", Metadata: `{"a":[1,"b"]}`, CorrelationID: "c-1"},
 		State:      operation.Failed, UpdateTime: early, Registered: true, CreatedAt: early,
-		SubmittedAt: early, SettledAt: late, SettledBy: operation.Reconcile, Attempts: 3,
+		SubmittedAt: early, SettledAt: late, SettledBy: operation.Reconcile, LookUps: 3,
 		Result: operation.Result{
 			OutputFile: "files/x", Inline: true, ErrorCode: "RESOURCE_EXHAUSTED", ErrorMessage: "quota",
 			Counts: &operation.Counts{Total: 4, Succeeded: 1, Failed: 2, Pending: 1},
@@ -289,6 +290,7 @@ func complete() operation.Record {
 		Effects:    map[string]operation.EffectStatus{"publish": operation.EffectDead},
 		StuckSince: early, AlertedAt: early, Condition: "not-found", ConditionSince: early, MissingSince: early,
 		MissingAlertedAt: late,
-		Abandoned:        &operation.Abandonment{At: late, By: "ops@example.com", Why: "lost"}, DueAt: late, ExpireAt: late,
+		Abandoned: &operation.Decided{At: late, By: "ops@example.com",
+			Why: "lost"}, DueAt: late, ExpireAt: late,
 	}
 }

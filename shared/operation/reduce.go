@@ -113,10 +113,10 @@ func (r Record) Resolution(other State) (Resolution, bool) {
 
 // Resolve returns r after an operator resolved its conflict. ConflictState stays, and so do earlier
 // decisions about other states. r itself is unchanged.
-func Resolve(r Record, by Abandonment) Record {
+func Resolve(r Record, by Decided) Record {
 	resolved := make(map[string]Resolution, len(r.ConflictResolved)+1)
 	maps.Copy(resolved, r.ConflictResolved)
-	resolved[string(r.ConflictState)] = Resolution{Stands: r.State, Abandonment: by}
+	resolved[string(r.ConflictState)] = Resolution{Stands: r.State, Decided: by}
 	r.ConflictAt, r.ConflictResolved = time.Time{}, resolved
 	return r
 }

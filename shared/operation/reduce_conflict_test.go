@@ -10,7 +10,7 @@ import (
 // about that other end alone [M5].
 func TestResolution(t *testing.T) {
 	t.Parallel()
-	by := operation.Abandonment{At: late, By: "ops@example.com", Why: "seen"}
+	by := operation.Decided{At: late, By: "ops@example.com", Why: "seen"}
 	refused := operation.Refuse(record(operation.Failed, early), event(operation.Succeeded, late), late)
 	resolved := operation.Resolve(refused, by)
 	again := operation.Refuse(resolved, event(operation.Succeeded, late), late) // as an older revision notes it

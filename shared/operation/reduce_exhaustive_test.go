@@ -210,7 +210,7 @@ func TestDropsAreFinal(t *testing.T) {
 func TestReduceIsPure(t *testing.T) {
 	t.Parallel()
 	adorned := func(r operation.Record) operation.Record {
-		r.Schema, r.Version, r.Attempts, r.JobKind, r.CorrelationID = 1, 7, 3, "batch-review", "c-1"
+		r.Schema, r.Version, r.LookUps, r.JobKind, r.CorrelationID = 1, 7, 3, "batch-review", "c-1"
 		r.Registered, r.CreatedAt, r.SubmittedAt, r.SettledAt, r.SettledBy = false, late, late, late, operation.Reconcile
 		r.DueAt, r.ExpireAt, r.StuckSince, r.AlertedAt = late, late, late, late
 		r.Metadata, r.Result = `{"a":1}`, operation.Result{ErrorCode: "ABORTED", Counts: &operation.Counts{Total: 2}}

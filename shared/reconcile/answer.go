@@ -20,7 +20,7 @@ func (p *pass) ingestAnswer(ctx context.Context, due ledger.DueOperation, answer
 		return
 	}
 	event := answer.Event(due.Name())
-	receipt, err := p.Ledger.IngestAnswer(ctx, due, event)
+	receipt, err := p.Ledger.Operations.IngestAnswer(ctx, due, event)
 	if !p.reportIngest(ctx, event, receipt, err) {
 		return
 	}
@@ -35,7 +35,7 @@ func (p *pass) ingestAnswer(ctx context.Context, due ledger.DueOperation, answer
 
 // ingest ingests an event that was made from Gemini's answer. It returns false after an error.
 func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, bool) {
-	receipt, err := p.Ledger.Ingest(ctx, e)
+	receipt, err := p.Ledger.Operations.Ingest(ctx, e)
 	return receipt, p.reportIngest(ctx, e, receipt, err)
 }
 
@@ -104,7 +104,7 @@ func (p *pass) inconclusive(ctx context.Context, due ledger.DueOperation, answer
 // recordAnswer records why a look-up was inconclusive or, with an empty condition, that it was
 // conclusive. It reports whether it is recorded.
 func (p *pass) recordAnswer(ctx context.Context, due ledger.DueOperation, condition ledger.Condition) bool {
-	noted, err := p.Ledger.NoteAnswer(ctx, due, condition)
+	noted, err := p.Ledger.Operations.RecordAnswer(ctx, due, condition)
 	if err != nil {
 		p.count.fail(ctx, "recording an operation's condition", err)
 		return false
@@ -114,7 +114,7 @@ func (p *pass) recordAnswer(ctx context.Context, due ledger.DueOperation, condit
 }
 
 // reportMissing logs the alert that an operation has been missing for too long, where one is due [R4].
-func (p *pass) reportMissing(ctx context.Context, key operation.Key, noted ledger.Noted) {
+func (p *pass) reportMissing(ctx context.Context, key operation.Key, noted ledger.Recorded) {
 	if noted.Alert {
 		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time", "event", "alert", "reason", "missing",
 			"operation", key)

@@ -110,7 +110,7 @@ func TestReportedAnswers(t *testing.T) {
 			w.clock.Advance(grace)
 			for attempt := range 3 {
 				w.pass(reconcile.Summary{Due: 1, Checked: 1, Unknown: 1})
-				if rec := w.record(name); rec.Settled() || rec.Condition != c.trouble || rec.Attempts != attempt+1 {
+				if rec := w.record(name); rec.Settled() || rec.Condition != c.trouble || rec.LookUps != attempt+1 {
 					t.Errorf("R4: %+v, want the trouble %s", rec, c.trouble)
 				}
 				w.clock.Advance(interval)
@@ -154,7 +154,8 @@ func TestAbandoned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	name := w.register("a", geminisim.StateRunning)
-	if _, err := w.ledger.Abandon(t.Context(), name.Key, ledger.Abandonment{By: "ann", Why: "deleted"}); err != nil {
+	if _, err := w.ledger.Operations.Abandon(t.Context(), name.Key,
+		ledger.Decision{By: "ann", Why: "deleted"}); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(24 * time.Hour)

@@ -61,13 +61,13 @@ func TestResultOfEitherPath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.ledger.Ingest(t.Context(), event); err != nil {
+			if _, err := w.ledger.Operations.Ingest(t.Context(), event); err != nil {
 				t.Fatal(err)
 			}
 			w.clock.Advance(grace)
 			w.passWith(reconcile.Options{})
 			for name, want := range map[operation.Name]map[string]any{delivered: c.byWebhook, lookedUp: c.byReconcile} {
-				story, err := w.ledger.Show(t.Context(), name.Key)
+				story, err := w.ledger.Operations.Show(t.Context(), name.Key)
 				if err != nil || story.Record.State != c.state || len(story.Effects) != 1 {
 					t.Fatalf("%+v %v", story, err)
 				}

@@ -45,11 +45,11 @@ func TestOldestEffect(t *testing.T) {
 	if alerts == 0 {
 		t.Error("R8: no pass alerted in three hours")
 	}
-	grant, err := w.ledger.Claim(t.Context(), name.Key, "publish")
+	grant, err := w.ledger.Effects.Claim(t.Context(), name.Key, "publish")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ledger.Finish(t.Context(), grant.Lease); err != nil {
+	if err := w.ledger.Effects.Finish(t.Context(), grant.Lease); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(2 * time.Hour)
@@ -89,7 +89,7 @@ func TestOldestOperation(t *testing.T) {
 func TestRegisteredLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := w.ledger.Register(t.Context(), ledger.Registration{
+	if _, err := w.ledger.Operations.Register(t.Context(), ledger.Registration{
 		Name: w.submit("a", geminisim.StateRunning), SubmittedAt: w.clock.Now().Add(-48 * time.Hour),
 	}); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestUncertain(t *testing.T) {
 		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
 	}
 	claimed := w.outbox.Drain()[0]
-	if grant, err := w.ledger.Claim(t.Context(), claimed.Operation, claimed.Effect); err != nil ||
+	if grant, err := w.ledger.Effects.Claim(t.Context(), claimed.Operation, claimed.Effect); err != nil ||
 		grant.Verdict != ledger.Claimed {
 		t.Fatalf("%+v %v", grant, err)
 	}
@@ -141,11 +141,11 @@ func TestUncertain(t *testing.T) {
 	if got.EffectsRequeued != 2 || got.EffectsUncertain != 1 || got.OldestEffectSeconds != int64(lease/time.Second) {
 		t.Errorf("R8: %+v, want one of two uncertain", got)
 	}
-	grant, err := w.ledger.Claim(t.Context(), claimed.Operation, claimed.Effect)
+	grant, err := w.ledger.Effects.Claim(t.Context(), claimed.Operation, claimed.Effect)
 	if err != nil || !grant.Lease.Seized {
 		t.Fatalf("%+v %v", grant, err)
 	}
-	if _, err := w.ledger.Release(t.Context(), grant.Lease, errors.New("the receiver is away"), 0); err != nil {
+	if _, err := w.ledger.Effects.Release(t.Context(), grant.Lease, errors.New("the receiver is away"), 0); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(2 * interval)

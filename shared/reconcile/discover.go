@@ -30,7 +30,7 @@ func (p *pass) discover(ctx context.Context) error {
 	if !waiting.any {
 		return s.err
 	}
-	return each(ctx, p.count, p.start, p.Ledger.DueIntents, nil,
+	return each(ctx, p.count, p.start, p.Ledger.Intents.Due, nil,
 		func(due ledger.DueIntent) error { return p.intent(ctx, due, s) })
 }
 
@@ -51,7 +51,7 @@ const maxClockSkew = time.Hour
 // before its batch is created, and is usually searched for as long as this. Where passes could not
 // ask Gemini it is longer, and then since is when the oldest intent was recorded.
 func (p *pass) oldest(since time.Time) time.Time {
-	oldest := p.start.Add(-p.Ledger.GiveUpAnyway() - ledger.SearchFor)
+	oldest := p.start.Add(-p.Ledger.Intents.GiveUpAnyway() - ledger.SearchFor)
 	if since = since.Add(-maxClockSkew); since.Before(oldest) {
 		return since
 	}
@@ -99,7 +99,7 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	for i, batch := range listed {
 		asked[i] = ledger.Found{Name: batch.Name, CorrelationID: batch.CorrelationID}
 	}
-	findings, err := p.Ledger.Discover(ctx, asked)
+	findings, err := p.Ledger.Operations.Discover(ctx, asked)
 	if err != nil {
 		return fmt.Errorf("discovering %d batches: %w", len(listed), err)
 	}
@@ -143,7 +143,7 @@ func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answ
 
 // register registers a batch, and its correlation id binds the open intent. Look-ups do the rest.
 func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string) {
-	registered, err := p.Ledger.Register(ctx, ledger.Registration{
+	registered, err := p.Ledger.Operations.Register(ctx, ledger.Registration{
 		Name: batch.Name, SubmittedAt: batch.CreateTime, Submission: operation.Submission{CorrelationID: batch.CorrelationID},
 		By: operation.Reconcile,
 	})

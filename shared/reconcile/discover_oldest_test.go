@@ -16,7 +16,7 @@ func TestTooOldToBeFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	old := w.submit("opledger:c-1", geminisim.StateSucceeded)
-	w.clock.Advance(ledger.SearchFor + w.ledger.GiveUpAnyway() - grace)
+	w.clock.Advance(ledger.SearchFor + w.ledger.Intents.GiveUpAnyway() - grace)
 	young := w.submit("opledger:c-2", geminisim.StateSucceeded)
 	w.intend("c-1", ledger.Intention{})
 	w.clock.Advance(grace + time.Second)
@@ -35,7 +35,7 @@ func TestFoundAfterALongOutage(t *testing.T) {
 	w.intend("c-1", ledger.Intention{})
 	w.clock.Advance(-time.Minute) // Gemini's clock is behind the store's
 	batch, other := w.submit("opledger:c-1", geminisim.StateRunning), w.submit("not ours", geminisim.StateRunning)
-	w.clock.Advance(time.Minute + ledger.SearchFor + w.ledger.GiveUpAnyway() + 24*time.Hour)
+	w.clock.Advance(time.Minute + ledger.SearchFor + w.ledger.Intents.GiveUpAnyway() + 24*time.Hour)
 	w.passWith(reconcile.Options{Adopt: true})
 	w.isRegistered(batch)
 	w.isNotRegistered("too old to be adopted", other)
@@ -57,7 +57,7 @@ func TestFoundAfterItWasAbandonedAndALongOutage(t *testing.T) {
 	batch := w.submit("opledger:c-1", geminisim.StateRunning)
 	w.fails(geminisim.OpList, "", 503, 2)
 	for _, outage := range []time.Duration{
-		w.ledger.GiveUpAnyway(), ledger.SearchFor + 24*time.Hour, time.Hour + interval,
+		w.ledger.Intents.GiveUpAnyway(), ledger.SearchFor + 24*time.Hour, time.Hour + interval,
 	} {
 		w.isNotRegistered("found too early", batch)
 		w.clock.Advance(outage)
@@ -79,7 +79,7 @@ func TestFoundAfterItsSubmitterCameBack(t *testing.T) {
 	w.clock.Advance(attemptOver)
 	w.passWith(reconcile.Options{})
 	batch := w.submit("opledger:c-1", geminisim.StateRunning) // late, against all that is promised
-	w.clock.Advance(ledger.SearchFor + w.ledger.GiveUpAnyway() + 24*time.Hour)
+	w.clock.Advance(ledger.SearchFor + w.ledger.Intents.GiveUpAnyway() + 24*time.Hour)
 	w.decides("c-1", ledger.MaySubmit)
 	w.clock.Advance(grace)
 	w.passWith(reconcile.Options{})
@@ -99,7 +99,7 @@ func TestOldestOfManyIntents(t *testing.T) {
 		w.intend(id, ledger.Intention{})
 		w.keep(id, named(w, fmt.Sprint("models/veo/operations/", i))) // so that it is due in minutes
 	}
-	w.clock.Advance(ledger.SearchFor + w.ledger.GiveUpAnyway() + 3*time.Hour - stuckAfter)
+	w.clock.Advance(ledger.SearchFor + w.ledger.Intents.GiveUpAnyway() + 3*time.Hour - stuckAfter)
 	w.passWith(reconcile.Options{})
 	w.isRegistered(batch)
 }

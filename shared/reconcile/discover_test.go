@@ -48,7 +48,7 @@ func TestSubmitterDied(t *testing.T) {
 		if got := w.published(); !cmp.Equal(got, []string{string(lost.Key) + " publish"}) {
 			t.Errorf("S3: published %v", got)
 		}
-		if story, err := w.ledger.Show(t.Context(), lost.Key); err != nil || len(story.Effects) != 1 {
+		if story, err := w.ledger.Operations.Show(t.Context(), lost.Key); err != nil || len(story.Effects) != 1 {
 			t.Errorf("S3: %+v %v", story.Effects, err)
 		}
 		if st := w.sim.Stats(); st.BatchLists != 3 {
@@ -141,7 +141,7 @@ func TestOneIDTwoBatches(t *testing.T) {
 		}
 		bound := w.intent("c-1")
 		for _, name := range names {
-			rec, err := w.ledger.Record(t.Context(), name.Key)
+			rec, err := w.ledger.Operations.Read(t.Context(), name.Key)
 			if want := name.Key == bound.Operation; err != nil || rec.Registered != want {
 				t.Errorf("K6: adopting %v: %+v %v, want registered %v", adopt, rec, err, want)
 			}
@@ -226,7 +226,7 @@ func TestNothingToDiscover(t *testing.T) {
 // bound registers an operation with a correlation id.
 func (w *world) bound(id string) {
 	w.Helper()
-	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: named(w, "interactions/"+id),
+	if _, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: named(w, "interactions/"+id),
 		Submission: operation.Submission{CorrelationID: id}}); err != nil {
 		w.Fatal(err)
 	}

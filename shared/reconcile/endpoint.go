@@ -112,7 +112,7 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 // line in every pass, with a rule or without one, because a policy on the lines ends with them.
 func (p *pass) alertEndpoint(ctx context.Context, id string, since time.Time, detail string) {
 	subject := operation.Key("webhooks/" + id)
-	alerted, err := p.Ledger.AlertAbout(ctx, subject, ledger.AlertDisabled, since, detail)
+	alerted, err := p.Ledger.Passes.AlertAbout(ctx, subject, ledger.AlertDisabled, since, detail)
 	if err != nil {
 		p.count.fail(ctx, "planning an alert", err)
 	}

@@ -220,11 +220,11 @@ func TestEndpointAlertsEachTime(t *testing.T) {
 // done runs an effect.
 func (w *world) done(m ledger.Message) {
 	w.Helper()
-	grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect)
+	grant, err := w.ledger.Effects.Claim(w.Context(), m.Operation, m.Effect)
 	if err != nil || grant.Verdict != ledger.Claimed {
 		w.Fatalf("%v: %+v %v", m, grant, err)
 	}
-	if err := w.ledger.Finish(w.Context(), grant.Lease); err != nil {
+	if err := w.ledger.Effects.Finish(w.Context(), grant.Lease); err != nil {
 		w.Fatal(err)
 	}
 }

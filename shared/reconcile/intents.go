@@ -27,7 +27,7 @@ func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 	w.since = p.start
 	var due time.Time // of the last one
 	for after := (ledger.Cursor{}); ; {
-		page, err := p.Ledger.WaitingIntents(ctx, after, pageSize)
+		page, err := p.Ledger.Intents.Waiting(ctx, after, pageSize)
 		if err != nil {
 			return w, err
 		}
@@ -68,7 +68,7 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 // error is the context's.
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
-	overdue := intent.Overdue(p.start) && p.Ledger.Steady(p.lookups.Leapt(), p.start)
+	overdue := intent.Overdue(p.start) && p.Ledger.Passes.Steady(p.lookups.Leapt(), p.start)
 	over := intent.State == ledger.IntentAbandoned && intent.SearchOver(p.start)
 	toList := intent.ToList(p.lookups.Leapt(), p.start)
 	if !overdue && !over && !toList && !p.claimIntent(ctx, due) {
@@ -87,13 +87,15 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	}
 	switch {
 	case overdue:
-		if doubt == nil || p.start.Sub(intent.AttemptedAt()) >= p.Ledger.GiveUpAnyway() {
+		if doubt == nil || p.start.Sub(intent.AttemptedAt()) >= p.Ledger.Intents.GiveUpAnyway() {
 			p.abandon(ctx, due, unbound(intent, doubt))
 		}
 	case over:
 		if doubt == nil || intent.SearchOver(intent.DueAt.Add(-ledger.SearchFor)) {
 			p.claimIntent(ctx, due) // this ends the search
-		} else if err := p.Ledger.ProlongSearch(ctx, due, p.start); err != nil && !errors.Is(err, ledger.ErrConflict) {
+			break
+		}
+		if err := p.Ledger.Intents.ProlongSearch(ctx, due, p.start); err != nil && !errors.Is(err, ledger.ErrConflict) {
 			p.count.fail(ctx, "prolonging the search for an intent's operation", err)
 		}
 	case toList:
@@ -105,7 +107,7 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 // claimIntent reports whether this pass may search for the intent's operation. No other pass does
 // meanwhile.
 func (p *pass) claimIntent(ctx context.Context, due ledger.DueIntent) bool {
-	goesOn, err := p.Ledger.PostponeIntent(ctx, due, p.start)
+	goesOn, err := p.Ledger.Intents.Postpone(ctx, due, p.start)
 	switch {
 	case errors.Is(err, ledger.ErrConflict):
 		return false // another pass has it, or it was bound
@@ -174,7 +176,7 @@ func doubtOf(intent ledger.Intent, s search) error {
 // that appears later is still bound. detail is the alert's text.
 func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, detail string) {
 	intent := due.Intent
-	alerted, err := p.Ledger.AbandonIntent(ctx, due, p.start, detail)
+	alerted, err := p.Ledger.Intents.Abandon(ctx, due, p.start, detail)
 	switch {
 	case errors.Is(err, ledger.ErrConflict): // it was bound, or another pass did it
 	case err != nil:

@@ -18,7 +18,7 @@ import (
 func (w *world) keep(id string, names ...operation.Name) {
 	w.Helper()
 	for _, name := range names {
-		if kept, err := w.ledger.KeepName(w.Context(), id, name); err != nil || !kept {
+		if kept, err := w.ledger.Intents.KeepName(w.Context(), id, name); err != nil || !kept {
 			w.Fatalf("%s: %v, %v", name.Key, kept, err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestNameOfAnother(t *testing.T) {
 		t.Errorf("G6: %+v", intent)
 	}
 	w.isNotRegistered("another id", other)
-	if _, err := w.ledger.Record(t.Context(), other.Key); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := w.ledger.Operations.Read(t.Context(), other.Key); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("G6: the operation of another id is written: %v", err)
 	}
 	if rec := w.record(known); rec.CorrelationID != "" {

@@ -72,7 +72,7 @@ func TestAbandonedIntent(t *testing.T) {
 		}
 
 		name := w.submit("opledger:c-1", geminisim.StateSucceeded)
-		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+		if _, err := w.ledger.Operations.Ingest(t.Context(), operation.Event{
 			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(),
 			CorrelationID: "c-1",
 		}); err != nil {

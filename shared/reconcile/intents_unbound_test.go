@@ -103,7 +103,7 @@ func TestBoundIsNotAlerted(t *testing.T) {
 		w.clock.Advance(stuckAfter)
 		store := late{w.store, "intents/", new(sync.Once), func() {
 			name := operation.Name{Key: "batches/a", Resource: "batches/a"}
-			_, err := w.ledger.Register(t.Context(), ledger.Registration{
+			_, err := w.ledger.Operations.Register(t.Context(), ledger.Registration{
 				Name: name, Submission: operation.Submission{CorrelationID: "c-1"},
 			})
 			if err != nil {

@@ -17,7 +17,7 @@ const attemptOver = 5 * time.Minute
 // decides wants the verdict that a submitter is told which starts again.
 func (w *world) decides(id string, want ledger.IntentVerdict) {
 	w.Helper()
-	intent, err := w.ledger.Intend(w.Context(), ledger.Intention{
+	intent, err := w.ledger.Intents.Intend(w.Context(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: id}, Collection: operation.Batches,
 	})
 	if err != nil || intent.Verdict != want {
@@ -123,7 +123,7 @@ func TestUnlistedRenewedBetween(t *testing.T) {
 	w.clock.Advance(interval)
 	w.keep("c-1", named(w, "batches/named")) // so that the next pass decides it once more
 	w.sim.AnswerNext(geminisim.OpGet, "batches/named", geminisim.Answer{Status: http.StatusNotFound, Body: []byte("{}")})
-	page, err := w.ledger.DueIntents(t.Context(), w.clock.Now().Add(time.Hour), ledger.Cursor{}, 10)
+	page, err := w.ledger.Intents.Due(t.Context(), w.clock.Now().Add(time.Hour), ledger.Cursor{}, 10)
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -131,7 +131,7 @@ func TestUnlistedRenewedBetween(t *testing.T) {
 	w.clock.Advance(interval)
 	w.passWith(reconcile.Options{})
 	w.decides("c-1", ledger.MaySubmit) // another pass was faster, and a submitter after it
-	_, err = w.ledger.PostponeIntent(t.Context(), page.Items[0].Unlisted(time.Time{}, start), start)
+	_, err = w.ledger.Intents.Postpone(t.Context(), page.Items[0].Unlisted(time.Time{}, start), start)
 	if err == nil {
 		t.Error("G6: what was renewed since is decided")
 	}

@@ -52,7 +52,7 @@ func TestAskedBeforeTheAlert(t *testing.T) {
 			t.Errorf("R4: %s of %s", m.Effect, m.Operation)
 		}
 	}
-	if rec := w.record(ended[0]); rec.State != operation.Succeeded || rec.Attempts != 1 || !rec.AlertedAt.IsZero() {
+	if rec := w.record(ended[0]); rec.State != operation.Succeeded || rec.LookUps != 1 || !rec.AlertedAt.IsZero() {
 		t.Errorf("R4: %+v", rec)
 	}
 	if got := w.record(running).Effects; len(got) != 1 {

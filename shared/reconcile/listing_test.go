@@ -49,8 +49,8 @@ func TestListed(t *testing.T) {
 				t.Errorf("R6: %d gets and %d lists for %d batches, want at most %d", st.BatchGets, st.BatchLists, due, c.most)
 			}
 			for _, name := range names {
-				rec, err := w.ledger.Record(t.Context(), name.Key)
-				if err != nil || rec.State != operation.Succeeded || rec.Attempts != 1 || rec.Result.OutputFile == "" {
+				rec, err := w.ledger.Operations.Read(t.Context(), name.Key)
+				if err != nil || rec.State != operation.Succeeded || rec.LookUps != 1 || rec.Result.OutputFile == "" {
 					t.Fatalf("R2: %+v %v", rec, err)
 				}
 			}
@@ -188,7 +188,7 @@ func TestListedInline(t *testing.T) {
 		}
 	}
 	for _, m := range w.outbox.Drain() {
-		story, err := w.ledger.Show(t.Context(), m.Operation)
+		story, err := w.ledger.Operations.Show(t.Context(), m.Operation)
 		if err != nil || len(story.Effects) != 1 || len(story.Effects[0].Payload) > 1000 {
 			t.Errorf("%v: %d effects, %v", m, len(story.Effects), err)
 		}

@@ -28,7 +28,7 @@ func (p *pass) lookUp(ctx context.Context) error {
 		}
 		p.listing.prepare(ctx, batchesAmong(page))
 	}
-	return each(ctx, p.count, p.start, p.Ledger.DueOperations, prepare, func(due ledger.DueOperation) error {
+	return each(ctx, p.count, p.start, p.Ledger.Operations.Due, prepare, func(due ledger.DueOperation) error {
 		p.count.add(&p.count.Due)
 		return p.lookUpOne(ctx, due)
 	})
@@ -38,7 +38,7 @@ func (p *pass) lookUp(ctx context.Context) error {
 // state. The alert that it is stuck waits for the answer, because it may have ended [R4]. Where the claim
 // fails, the operation stays due.
 func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
-	due.Quiet = p.Ledger.AlertsStuck(due, p.start)
+	due.Quiet = p.Ledger.Passes.AlertsStuck(due, p.start)
 	answer, inList := p.listed(due)
 	if !inList {
 		if err := p.pace.wait(ctx); err != nil {
@@ -67,7 +67,7 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 // alertStuck alerts that an operation is stuck, and returns it as it is now. Where its record changed
 // after the claim it sends no alert: the next look-up does.
 func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledger.LookUpClaim {
-	alerted, err := p.Ledger.AlertStuck(ctx, claimed.Operation)
+	alerted, err := p.Ledger.Passes.AlertStuck(ctx, claimed.Operation)
 	if err != nil {
 		if !errors.Is(err, ledger.ErrConflict) {
 			p.count.fail(ctx, "alerting that an operation is stuck", err)
@@ -86,7 +86,7 @@ const nameEvery = 12
 // enough before it is alerted as stuck, and at every nameEvery-th look-up [R6].
 func (p *pass) listed(due ledger.DueOperation) (lookup.Answer, bool) {
 	answer, found := p.listing.known(due.Record.Key)
-	byName := due.Quiet || (due.Record.Attempts+1)%nameEvery == 0
+	byName := due.Quiet || (due.Record.LookUps+1)%nameEvery == 0
 	return answer, found && (answer.State.Terminal() || !byName)
 }
 
@@ -107,7 +107,7 @@ func (p *pass) reportStuck(ctx context.Context, claimed ledger.LookUpClaim) {
 	}
 	if rec := claimed.Operation.Record; claimed.Alert {
 		p.Log.WarnContext(ctx, "an operation has been pending for too long", "event", "alert", "reason", "stuck",
-			"operation", rec.Key, "submittedAt", rec.SubmittedAt, "attempt", rec.Attempts)
+			"operation", rec.Key, "submittedAt", rec.SubmittedAt, "attempt", rec.LookUps)
 	}
 	p.reportUnpublished(ctx, claimed.PublishErr)
 }

@@ -43,7 +43,7 @@ func TestPendingForDays(t *testing.T) {
 	w.move(name, geminisim.StateSucceeded)
 	w.clock.Advance(interval)
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1, Stuck: 1})
-	story, err := w.ledger.Show(t.Context(), name.Key)
+	story, err := w.ledger.Operations.Show(t.Context(), name.Key)
 	if err != nil || len(story.Effects) != 4 || !strings.Contains(story.Effects[0].Payload, `"kind":"stuck"`) {
 		t.Errorf("R4: %+v %v", story.Effects, err)
 	}

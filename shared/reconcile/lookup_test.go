@@ -57,7 +57,7 @@ func TestRunning(t *testing.T) {
 		}
 		w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
 		rec := w.record(name)
-		if rec.Attempts != attempt+1 || rec.State != c.state || !rec.UpdateTime.Equal(updated) || rec.Settled() {
+		if rec.LookUps != attempt+1 || rec.State != c.state || !rec.UpdateTime.Equal(updated) || rec.Settled() {
 			t.Errorf("attempt %d: %+v, want %s at %s", attempt+1, rec, c.state, updated)
 		}
 		if next := rec.DueAt.Sub(w.clock.Now()); next <= interval/2 || next > interval {
@@ -65,7 +65,7 @@ func TestRunning(t *testing.T) {
 		}
 		w.clock.Advance(interval)
 	}
-	if story, err := w.ledger.Show(t.Context(), name.Key); err != nil || len(story.Deliveries) != 3 {
+	if story, err := w.ledger.Operations.Show(t.Context(), name.Key); err != nil || len(story.Deliveries) != 3 {
 		t.Errorf("%v deliveries are kept, want one for each change: %v", story.Deliveries, err)
 	}
 }
@@ -126,7 +126,7 @@ func TestStaleAnswer(t *testing.T) {
 	})
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
 	if rec := w.record(name); rec.State != operation.Succeeded || rec.SettledBy != operation.Webhook ||
-		!rec.DueAt.IsZero() || rec.Attempts != 1 {
+		!rec.DueAt.IsZero() || rec.LookUps != 1 {
 		t.Errorf("%+v", rec)
 	}
 	if sent := w.outbox.Drain(); len(sent) != 1 {
@@ -188,7 +188,7 @@ func TestInconclusive(t *testing.T) {
 			w.clock.Advance(grace)
 			w.pass(c.want)
 			rec := w.record(batch)
-			if rec.State != operation.Pending || rec.Attempts != 1 || !rec.DueAt.After(w.clock.Now()) ||
+			if rec.State != operation.Pending || rec.LookUps != 1 || !rec.DueAt.After(w.clock.Now()) ||
 				rec.DueAt.After(w.clock.Now().Add(interval)) {
 				t.Errorf("%+v", rec)
 			}
@@ -228,7 +228,7 @@ func TestNotLookedUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ledger.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+	if _, err := w.ledger.Operations.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(grace)

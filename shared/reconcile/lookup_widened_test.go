@@ -74,7 +74,7 @@ func (w *world) aged(n int) []operation.Name {
 	for i := range n {
 		name := w.interaction(fmt.Sprint("aged", i), geminisim.InteractionInProgress)
 		r := ledger.Registration{Name: name, SubmittedAt: w.clock.Now().Add(-24 * time.Hour)}
-		if _, err := w.ledger.Register(w.Context(), r); err != nil {
+		if _, err := w.ledger.Operations.Register(w.Context(), r); err != nil {
 			w.Fatal(err)
 		}
 		names = append(names, name)
@@ -110,7 +110,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 			t.Errorf("R6: after %d commits: %+v", commits, got)
 		}
 		for _, name := range names {
-			story, err := w.ledger.Show(t.Context(), name.Key)
+			story, err := w.ledger.Operations.Show(t.Context(), name.Key)
 			if err != nil || story.Record.State != operation.Succeeded || len(story.Effects) != 1 {
 				t.Errorf("R6: after %d commits: %+v %v", commits, story, err)
 			}

@@ -99,7 +99,7 @@ func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Budget)
 	defer cancel()
 	began := time.Now()
-	lookups, err := r.Ledger.BeginLookups(ctx, r.Budget)
+	lookups, err := r.Ledger.Passes.Begin(ctx, r.Budget)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -135,7 +135,7 @@ func (p *pass) moveUp(ctx context.Context) {
 	if p.lookups.Leapt().IsZero() {
 		return
 	}
-	n, err := p.Ledger.BringBack(ctx, p.start)
+	n, err := p.Ledger.Passes.RepairDueTimes(ctx, p.start)
 	if err != nil {
 		p.count.fail(ctx, "moving up due times after a leap of the clock", err)
 	}
@@ -180,7 +180,7 @@ func within(ctx context.Context, part float64, step func(context.Context) error)
 // One looks up one operation now, whether or not it is due, and ingests the answer as a pass does.
 // The error is ledger.ErrNotFound where the ledger does not have it.
 func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer, ledger.Receipt, error) {
-	rec, err := r.Ledger.Record(ctx, key)
+	rec, err := r.Ledger.Operations.Read(ctx, key)
 	if err != nil {
 		return lookup.Answer{}, ledger.Receipt{}, err
 	}
@@ -189,14 +189,14 @@ func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer,
 	answer := p.ask(ctx, name)
 	var receipt ledger.Receipt
 	if answer.Known() {
-		if receipt, err = r.Ledger.Ingest(ctx, answer.Event(name)); err != nil {
+		if receipt, err = r.Ledger.Operations.Ingest(ctx, answer.Event(name)); err != nil {
 			return answer, receipt, err
 		}
 	}
 	if answer.Known() && !rec.HasCondition() {
 		return answer, receipt, nil
 	}
-	noted, err := r.Ledger.NoteCondition(ctx, key, ledger.Condition(answer.Reason))
+	noted, err := r.Ledger.Operations.RecordCondition(ctx, key, ledger.Condition(answer.Reason))
 	if err == nil {
 		p.reportMissing(ctx, key, noted)
 	}

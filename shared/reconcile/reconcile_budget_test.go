@@ -78,13 +78,13 @@ func TestRetryAfterTheBudget(t *testing.T) {
 		t.Errorf("R6: %+v, %v for nothing", n, time.Since(began))
 	}
 	w.sim.ClearAnswers()
-	page, err := w.ledger.DueOperations(t.Context(), w.clock.Now(), ledger.Cursor{}, 5000)
+	page, err := w.ledger.Operations.Due(t.Context(), w.clock.Now(), ledger.Cursor{}, 5000)
 	if err != nil || len(page.Items) != 2001-got.Checked {
 		t.Errorf("R6: %d are still due of %d, %v", len(page.Items), 2001-got.Checked, err)
 	}
 	for _, due := range page.Items {
-		if due.Record.Attempts != 0 {
-			t.Fatalf("R3: %d attempts of %s", due.Record.Attempts, due.Record.Key)
+		if due.Record.LookUps != 0 {
+			t.Fatalf("R3: %d attempts of %s", due.Record.LookUps, due.Record.Key)
 		}
 	}
 }

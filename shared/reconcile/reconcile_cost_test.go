@@ -91,7 +91,7 @@ func day(t *testing.T, pending int, webhook bool) (bill ledgertest.Bill, lookups
 		}
 	}
 	for _, name := range names {
-		lookups += w.record(name).Attempts
+		lookups += w.record(name).LookUps
 	}
 	return store.bill, lookups
 }

@@ -138,7 +138,7 @@ func (b *busyWorld) ends() (all []string) {
 	}
 	for _, label := range slices.Sorted(maps.Keys(b.names)) {
 		name := b.names[label]
-		story, err := b.ledger.Show(b.Context(), name.Key)
+		story, err := b.ledger.Operations.Show(b.Context(), name.Key)
 		if err != nil {
 			b.Fatal(err)
 		}

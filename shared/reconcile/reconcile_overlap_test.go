@@ -55,13 +55,13 @@ func TestTwoPassesAtOnce(t *testing.T) {
 				}
 			}
 			for filter := (ledger.Filter{Limit: 100}); ; {
-				page, err := w.ledger.List(t.Context(), filter)
+				page, err := w.ledger.Operations.List(t.Context(), filter)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, rec := range page.Items {
-					if rec.Attempts != 1 {
-						t.Fatalf("R3: %d attempts of %s", rec.Attempts, rec.Key)
+					if rec.LookUps != 1 {
+						t.Fatalf("R3: %d attempts of %s", rec.LookUps, rec.Key)
 					}
 				}
 				if filter.After = page.Next; page.Next.Path == "" {
@@ -109,7 +109,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("R6: after %d commits: %+v", commits, got)
 		}
 		for _, name := range names {
-			story, err := w.ledger.Show(t.Context(), name.Key)
+			story, err := w.ledger.Operations.Show(t.Context(), name.Key)
 			if err != nil || story.Record.State != operation.Succeeded || len(story.Effects) != 1 {
 				t.Errorf("R6: after %d commits: %+v %v", commits, story, err)
 			}
@@ -161,8 +161,8 @@ func TestOverlap(t *testing.T) {
 		if n := w.lookups()[string(name.Key)]; n != want {
 			t.Errorf("%s was looked up %d times", name.Key, n)
 		}
-		if rec := w.record(name); rec.Attempts != want {
-			t.Errorf("%s counts %d attempts", name.Key, rec.Attempts)
+		if rec := w.record(name); rec.LookUps != want {
+			t.Errorf("%s counts %d attempts", name.Key, rec.LookUps)
 		}
 	}
 }

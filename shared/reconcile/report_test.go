@@ -23,7 +23,7 @@ func (w *world) lastPass(o reconcile.Options) ledger.Pass {
 	o.Gemini, o.Log = w.client, logging.New(w.log, "p")
 	began := w.clock.Now()
 	_, _ = reconcile.New(o).Pass(w.Context()) // its error is in the report
-	last, _, err := w.ledger.LastPass(w.Context())
+	last, _, err := w.ledger.Passes.Last(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -17,8 +17,8 @@ func (p *pass) sweep(ctx context.Context) error {
 			p.count.oldest(&p.count.OldestEffectSeconds, p.start, due.Effect.ClaimableAt) // the sweep itself moves dueAt
 		}
 	}
-	return each(ctx, p.count, p.start, p.Ledger.DueEffects, measure, func(due ledger.DueEffect) error {
-		switch err := p.Ledger.Requeue(ctx, due, p.start); {
+	return each(ctx, p.count, p.start, p.Ledger.Effects.Due, measure, func(due ledger.DueEffect) error {
+		switch err := p.Ledger.Effects.Requeue(ctx, due, p.start); {
 		case err == nil:
 			p.count.add(&p.count.EffectsRequeued)
 			if due.Effect.State == ledger.EffectClaimed {

@@ -53,7 +53,7 @@ func TestSweep(t *testing.T) {
 		sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
 		t.Errorf("published %v", sent)
 	}
-	grant, err := w.ledger.Claim(t.Context(), name.Key, "publish")
+	grant, err := w.ledger.Effects.Claim(t.Context(), name.Key, "publish")
 	if err != nil || grant.Verdict != ledger.Claimed {
 		t.Fatalf("%+v %v", grant, err)
 	}
@@ -64,10 +64,10 @@ func TestSweep(t *testing.T) {
 	if sent := w.outbox.Drain(); len(sent) != 1 || sent[0].Attempt != 2 {
 		t.Errorf("published %v", sent)
 	}
-	if grant, err = w.ledger.Claim(t.Context(), name.Key, "publish"); err != nil || !grant.Lease.Seized {
+	if grant, err = w.ledger.Effects.Claim(t.Context(), name.Key, "publish"); err != nil || !grant.Lease.Seized {
 		t.Fatalf("%+v %v", grant, err)
 	}
-	if err := w.ledger.Finish(t.Context(), grant.Lease); err != nil {
+	if err := w.ledger.Effects.Finish(t.Context(), grant.Lease); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(24 * time.Hour)

@@ -81,7 +81,7 @@ func (w *world) video(label string, hold geminisim.State) operation.Name {
 // registered registers an operation.
 func (w *world) registered(name operation.Name) operation.Name {
 	w.Helper()
-	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
+	if _, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
 		w.Fatal(err)
 	}
 	return name
@@ -129,7 +129,7 @@ func (w *world) endAll(names []operation.Name, state geminisim.State) {
 func (w *world) intend(id string, i ledger.Intention) {
 	w.Helper()
 	i.CorrelationID = id
-	if _, err := w.ledger.Intend(w.Context(), i); err != nil {
+	if _, err := w.ledger.Intents.Intend(w.Context(), i); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -159,7 +159,7 @@ func (w *world) isRegistered(name operation.Name) {
 // isNotRegistered fails if an operation is registered.
 func (w *world) isNotRegistered(what string, name operation.Name) {
 	w.Helper()
-	if rec, err := w.ledger.Record(w.Context(), name.Key); err == nil && rec.Registered {
+	if rec, err := w.ledger.Operations.Read(w.Context(), name.Key); err == nil && rec.Registered {
 		w.Errorf("%s: %s is registered", what, name.Key)
 	} else if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		w.Fatal(err)

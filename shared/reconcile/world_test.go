@@ -172,7 +172,7 @@ func (w *world) deliver(name operation.Name, id string, state operation.State) {
 // deliverAt ingests what the webhook would deliver of a state that began at a time.
 func (w *world) deliverAt(name operation.Name, id string, state operation.State, at time.Time) {
 	w.Helper()
-	if _, err := w.ledger.Ingest(w.Context(), operation.Event{
+	if _, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
 		Name: name, DeliveryID: id, Source: operation.Webhook, State: state, UpdateTime: at,
 	}); err != nil {
 		w.Error(err)
@@ -209,7 +209,7 @@ func (w *world) passWith(o reconcile.Options) reconcile.Summary {
 
 func (w *world) record(name operation.Name) operation.Record {
 	w.Helper()
-	story, err := w.ledger.Show(w.Context(), name.Key)
+	story, err := w.ledger.Operations.Show(w.Context(), name.Key)
 	if err != nil {
 		w.Fatal(err)
 	}

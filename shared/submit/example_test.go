@@ -40,7 +40,7 @@ func nightly(ctx context.Context, night time.Time) (err error) {
 	}
 
 	id := "reviews-" + night.Format(time.DateOnly) // the same at each start of one night's run
-	submitter := submit.New(submit.Options{Ledger: l, Gemini: client})
+	submitter := submit.New(submit.Options{Intents: l.Intents, Operations: l.Operations, Gemini: client})
 	submission := operation.Submission{CorrelationID: id, JobKind: "batch-review-classify"}
 	source := &genai.BatchJobSource{FileName: "files/reviews"}
 	submitted, err := submitter.Batch(ctx, submission, "gemini-3.5-flash", source, nil)

@@ -53,7 +53,7 @@ func (s *Submitter) Requests(
 		return Submitted{}, err
 	}
 	if said.CorrelationID != "" {
-		switch intent, err := s.options.Ledger.Intent(ctx, said.CorrelationID); {
+		switch intent, err := s.options.Intents.Read(ctx, said.CorrelationID); {
 		case errors.Is(err, ledger.ErrNoIntent):
 		case err != nil:
 			return Submitted{}, err

@@ -147,7 +147,7 @@ func TestAgainAtOnce(t *testing.T) {
 // died does what a run does that crashes after its intent.
 func (w *world) died(id string, k kind) {
 	w.t.Helper()
-	_, err := w.ledger.Intend(w.t.Context(), ledger.Intention{
+	_, err := w.ledger.Intents.Intend(w.t.Context(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: id}, Collection: k.collection,
 	})
 	if err != nil {

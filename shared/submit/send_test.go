@@ -97,7 +97,7 @@ func TestKeyInTheClear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.submitter = submit.New(submit.Options{Ledger: w.registrar, Gemini: client})
+		w.submitter = submit.New(submit.Options{Intents: w.registrar, Operations: w.registrar, Gemini: client})
 		c := operation.Submission{CorrelationID: "c"}
 		_, err = k.submit(w, c)
 		w.wantError(err, submit.ErrInput)
@@ -259,7 +259,7 @@ func TestUnregistered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+		if _, err := w.ledger.Operations.Ingest(t.Context(), operation.Event{
 			Name: name, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(),
 			CorrelationID: "c",
 		}); err != nil {

@@ -15,19 +15,24 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Registrar stores intents and registrations. *ledger.Ledger is one.
-type Registrar interface {
+// Intents stores intents, as [ledger.Intents] does.
+type Intents interface {
 	Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error)
-	Intent(ctx context.Context, correlationID string) (ledger.Intent, error)
+	Read(ctx context.Context, correlationID string) (ledger.Intent, error)
 	Withdraw(ctx context.Context, correlationID, attempt string) (bool, error)
+}
+
+// Operations stores registrations, as [ledger.Operations] does.
+type Operations interface {
 	Register(ctx context.Context, r ledger.Registration) (ledger.Registered, error)
 }
 
 // Options are what a Submitter works with.
 type Options struct {
-	// Ledger should have the settings of the functions, because registering an operation that has
-	// ended plans its effects.
-	Ledger Registrar
+	// Intents and Operations are those of one ledger. It should have the settings of the functions,
+	// because registering an operation that has ended plans its effects.
+	Intents    Intents
+	Operations Operations
 	// Gemini submits, to the project whose batches reconciliation lists.
 	Gemini *genai.Client
 	// Nonce returns a new unique text; nil: crypto/rand.Text.
@@ -110,7 +115,7 @@ func (s *Submitter) Submit(
 	}
 	working, cancel := context.WithTimeout(ctx, ledger.SubmitWithin)
 	defer cancel()
-	intent, err := s.options.Ledger.Intend(working, ledger.Intention{Submission: said, Collection: collection})
+	intent, err := s.options.Intents.Intend(working, ledger.Intention{Submission: said, Collection: collection})
 	if err != nil {
 		return Submitted{}, err
 	}
@@ -148,7 +153,7 @@ func uncertain(intent ledger.Intent) error {
 func (s *Submitter) withdraw(ctx context.Context, intent ledger.Intent, refused error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer cancel()
-	if _, err := s.options.Ledger.Withdraw(ctx, intent.CorrelationID, intent.Attempt.ID); err != nil {
+	if _, err := s.options.Intents.Withdraw(ctx, intent.CorrelationID, intent.Attempt.ID); err != nil {
 		return fmt.Errorf("%w; its intent may stay recorded, as that of a run that died: %w", refused, err)
 	}
 	return refused
@@ -162,7 +167,7 @@ func (s *Submitter) register(
 	defer cancel()
 	name, err := operation.ParseName(submitted.Name, collection)
 	if err == nil {
-		submitted.Registered, err = s.options.Ledger.Register(ctx, ledger.Registration{Name: name, Submission: said})
+		submitted.Registered, err = s.options.Operations.Register(ctx, ledger.Registration{Name: name, Submission: said})
 	}
 	if err != nil {
 		return submitted, fmt.Errorf("%s: %w: %w", submitted.Name, ErrUnregistered, err)

@@ -68,7 +68,8 @@ func TestSubmitMakesAnID(t *testing.T) {
 func TestIDsOfTheCallersMaking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.submitter = submit.New(submit.Options{Ledger: w.registrar, Nonce: func() string { return "own" }})
+	w.submitter = submit.New(submit.Options{Intents: w.registrar, Operations: w.registrar,
+		Nonce: func() string { return "own" }})
 	got, err := w.submitter.Submit(t.Context(), operation.Submission{}, operation.Batches,
 		func(context.Context, submit.Mark) (string, error) { return "batches/a", nil })
 	if err != nil || got.CorrelationID != "own" {
@@ -234,7 +235,7 @@ func TestOneOperationIsOneID(t *testing.T) {
 		job,
 		operation.Batches,
 		func(ctx context.Context, mark submit.Mark) (string, error) {
-			_, err := w.ledger.Register(ctx, ledger.Registration{
+			_, err := w.ledger.Operations.Register(ctx, ledger.Registration{
 				Name:       operation.Name{Key: "batches/other", Resource: "batches/other"},
 				Submission: operation.Submission{CorrelationID: mark.CorrelationID},
 			})

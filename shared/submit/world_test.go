@@ -82,7 +82,7 @@ func (w *world) submitterAt(url string) *submit.Submitter {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return submit.New(submit.Options{Ledger: w.registrar, Gemini: client})
+	return submit.New(submit.Options{Intents: w.registrar, Operations: w.registrar, Gemini: client})
 }
 
 // pass makes a pass of reconciliation.
@@ -122,16 +122,16 @@ func (r *registrar) Intend(ctx context.Context, i ledger.Intention) (ledger.Inte
 		return ledger.Intent{}, r.intend
 	}
 	r.at("before the intent")
-	intent, err := r.Ledger.Intend(ctx, i)
+	intent, err := r.Ledger.Intents.Intend(ctx, i)
 	r.at("before the intent's answer")
 	return intent, err
 }
 
-func (r *registrar) Intent(ctx context.Context, id string) (ledger.Intent, error) {
+func (r *registrar) Read(ctx context.Context, id string) (ledger.Intent, error) {
 	if r.intent != nil {
 		return ledger.Intent{}, r.intent
 	}
-	return r.Ledger.Intent(ctx, id)
+	return r.Ledger.Intents.Read(ctx, id)
 }
 
 func (r *registrar) Withdraw(ctx context.Context, id, attempt string) (bool, error) {
@@ -139,7 +139,7 @@ func (r *registrar) Withdraw(ctx context.Context, id, attempt string) (bool, err
 		return false, r.withdraw
 	}
 	r.at("429, before the withdrawal")
-	return r.Ledger.Withdraw(ctx, id, attempt)
+	return r.Ledger.Intents.Withdraw(ctx, id, attempt)
 }
 
 func (r *registrar) Register(ctx context.Context, one ledger.Registration) (ledger.Registered, error) {
@@ -147,7 +147,7 @@ func (r *registrar) Register(ctx context.Context, one ledger.Registration) (ledg
 		return ledger.Registered{}, r.register
 	}
 	r.at("before the registration")
-	registered, err := r.Ledger.Register(ctx, one)
+	registered, err := r.Ledger.Operations.Register(ctx, one)
 	r.at("before the registration's answer")
 	return registered, err
 }
@@ -201,7 +201,7 @@ func eachKind(t *testing.T, test func(*testing.T, *world, kind)) {
 // by their ids, backwards.
 func (w *world) wantRegistered(names ...string) {
 	w.t.Helper()
-	page, err := w.ledger.List(w.t.Context(), ledger.Filter{Limit: 100})
+	page, err := w.ledger.Operations.List(w.t.Context(), ledger.Filter{Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func (w *world) wantRegistered(names ...string) {
 // wantIntent wants one intent that waits, or none.
 func (w *world) wantIntent(id string) {
 	w.t.Helper()
-	page, err := w.ledger.WaitingIntents(w.t.Context(), ledger.Cursor{}, 10)
+	page, err := w.ledger.Intents.Waiting(w.t.Context(), ledger.Cursor{}, 10)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (f File) Reported(key operation.Key, id string, state operation.State) {
 		if err != nil {
 			return err
 		}
-		_, err = l.Ingest(ctx, operation.Event{
+		_, err = l.Operations.Ingest(ctx, operation.Event{
 			Name: name, DeliveryID: id, Source: operation.Webhook, State: state, UpdateTime: time.Now(),
 		})
 		return err
@@ -41,9 +41,9 @@ func (f File) MarkDead(names ...operation.Key) {
 	f.T.Helper()
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, name := range names {
-			grant, err := l.Claim(ctx, name, "log")
+			grant, err := l.Effects.Claim(ctx, name, "log")
 			if err == nil {
-				err = l.MarkDead(ctx, grant.Lease, errors.New("the target said no"))
+				err = l.Effects.MarkDead(ctx, grant.Lease, errors.New("the target said no"))
 			}
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ func (f File) Effects(key operation.Key) map[string]ledger.Effect {
 	f.T.Helper()
 	effects := map[string]ledger.Effect{}
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		story, err := l.Show(ctx, key)
+		story, err := l.Operations.Show(ctx, key)
 		for _, effect := range story.Effects {
 			effects[effect.Name] = effect
 		}
@@ -97,13 +97,13 @@ func (f File) DeadAlert(subject operation.Key) string {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	if _, err := l.AlertAbout(ctx, subject, ledger.AlertUnbound, time.Now(), "nothing came of it"); err != nil {
+	if _, err := l.Passes.AlertAbout(ctx, subject, ledger.AlertUnbound, time.Now(), "nothing came of it"); err != nil {
 		f.T.Fatal(err)
 	}
 	name := outbox.Drain()[0].Effect
-	grant, err := l.Claim(ctx, subject, name)
+	grant, err := l.Effects.Claim(ctx, subject, name)
 	if err == nil {
-		err = l.MarkDead(ctx, grant.Lease, errors.New("no answer"))
+		err = l.Effects.MarkDead(ctx, grant.Lease, errors.New("no answer"))
 	}
 	if err != nil {
 		f.T.Fatal(err)
@@ -165,7 +165,8 @@ func (f File) Register(names ...string) {
 		for _, text := range names {
 			name, err := operation.ParseName(text, "")
 			if err == nil {
-				_, err = l.Register(ctx, ledger.Registration{Name: name, Submission: operation.Submission{JobKind: "test"}})
+				_, err = l.Operations.Register(ctx,
+					ledger.Registration{Name: name, Submission: operation.Submission{JobKind: "test"}})
 			}
 			if err != nil {
 				return err
@@ -179,7 +180,7 @@ func (f File) Register(names ...string) {
 func (f File) Settle(key operation.Key, state operation.State, result operation.Result) {
 	f.T.Helper()
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Ingest(ctx, operation.Event{
+		_, err := l.Operations.Ingest(ctx, operation.Event{
 			Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: "msg_" + key.ID(), Source: operation.Webhook,
 			Type: "batch." + strings.ToLower(string(state)), State: state, UpdateTime: time.Now(), Result: result,
 		})

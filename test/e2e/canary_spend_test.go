@@ -36,7 +36,7 @@ func (d *deployment) leavesNothingAtGemini() {
 			d.Errorf("Gemini has %+v", job)
 		}
 	}
-	if page, err := d.ledger.ListQuarantined(d.Context(), ledger.QuarantineFilter{Limit: 10}); err != nil ||
+	if page, err := d.ledger.Quarantine.List(d.Context(), ledger.QuarantineFilter{Limit: 10}); err != nil ||
 		len(page.Items) > 0 {
 		d.Errorf("in quarantine: %+v, %v", page.Items, err)
 	}

@@ -186,7 +186,7 @@ func (r canaryRun) says(t *testing.T, code int, words ...string) {
 // leaves checks that the ledger is empty.
 func (d *deployment) leavesNothing() {
 	d.Helper()
-	page, err := d.ledger.List(d.Context(), ledger.Filter{Limit: 10})
+	page, err := d.ledger.Operations.List(d.Context(), ledger.Filter{Limit: 10})
 	if err != nil || len(page.Items) > 0 {
 		d.Errorf("the ledger has %+v, %v", page.Items, err)
 	}

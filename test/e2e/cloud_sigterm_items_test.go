@@ -69,7 +69,7 @@ func TestCloudSIGTERMBetweenItems(t *testing.T) {
 		t.Errorf("answered %s", text)
 	}
 	wantExit0(t, p)
-	story, err := l.Show(t.Context(), "batches/a")
+	story, err := l.Operations.Show(t.Context(), "batches/a")
 	if err != nil {
 		t.Fatal(err)
 	}

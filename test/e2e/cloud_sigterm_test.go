@@ -81,7 +81,7 @@ func TestCloudSIGTERM(t *testing.T) {
 	var story ledger.Story
 	eventually(t, "another process has done the effect", func() (done bool) {
 		var err error
-		story, err = l.Show(t.Context(), "batches/a")
+		story, err = l.Operations.Show(t.Context(), "batches/a")
 		return err == nil && story.Effects[0].State == ledger.EffectDone
 	})
 	if e := story.Effects[0]; e.Attempts != 1 || e.Fence != 2 || e.Interrupted != 0 {
@@ -109,10 +109,10 @@ func (c *cloud) planned(t *testing.T, effects string, key operation.Key) *ledger
 		t.Fatal(err)
 	}
 	name := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+	if _, err := l.Operations.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(t.Context(), operation.Event{
+	if _, err := l.Operations.Ingest(t.Context(), operation.Event{
 		Name: name, DeliveryID: "m", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 	}); err != nil {
 		t.Fatal(err)

@@ -93,10 +93,10 @@ func (f *fleet) planAndTell(publisher ledger.Publisher, names ...string) {
 		group.Go(func() error {
 			name, err := operation.ParseName(text, "")
 			if err == nil {
-				_, err = l.Register(ctx, ledger.Registration{Name: name})
+				_, err = l.Operations.Register(ctx, ledger.Registration{Name: name})
 			}
 			if err == nil {
-				_, err = l.Ingest(
+				_, err = l.Operations.Ingest(
 					ctx,
 					operation.Event{
 						Name: name, DeliveryID: "d", Source: operation.Webhook, State: operation.Succeeded,

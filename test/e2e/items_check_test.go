@@ -66,7 +66,7 @@ func (r *itemRun) isEnded(key operation.Key, name string, in ledger.EffectState)
 // checkFailed checks that the bad item, and no other, is FAILED, and that what Gemini said of it is kept.
 func (r *itemRun) checkFailed() {
 	r.t.Helper()
-	failed, err := r.ledger().FailedItems(r.t.Context(), r.batch["published"], "publish", ledger.Cursor{}, 10)
+	failed, err := r.ledger().Items.Failed(r.t.Context(), r.batch["published"], "publish", ledger.Cursor{}, 10)
 	if err != nil || len(failed.Items) != 1 {
 		r.t.Fatalf("FAILED are %+v: %v", failed, err)
 	}
@@ -89,7 +89,7 @@ func (r *itemRun) progress(key operation.Key, name string) (p ledger.ItemProgres
 func (r *itemRun) wantedOf(key operation.Key, name string) wantedItems {
 	r.t.Helper()
 	w := wantedItems{from: r.progress(key, name).Next, waiting: map[int64]bool{}}
-	page, err := r.ledger().WaitingItems(r.t.Context(), key, name, ledger.Cursor{}, int(r.items))
+	page, err := r.ledger().Items.Waiting(r.t.Context(), key, name, ledger.Cursor{}, int(r.items))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -234,7 +234,7 @@ func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
 			o.unregistered++
 			continue
 		}
-		story, err := watch.ledger.Show(t.Context(), operation.Key(batch.Name))
+		story, err := watch.ledger.Operations.Show(t.Context(), operation.Key(batch.Name))
 		if err != nil {
 			t.Errorf("lost: %v", err)
 			continue

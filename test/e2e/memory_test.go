@@ -133,7 +133,7 @@ func TestCloudItemsMemory(t *testing.T) {
 	if peak := p.peak(t); peak > 400_000_000 {
 		t.Errorf("it had %d MB", peak/1_000_000)
 	}
-	story, err := l.Show(t.Context(), "batches/a")
+	story, err := l.Operations.Show(t.Context(), "batches/a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func TestReceiverDown(t *testing.T) {
 	}
 	var rec operation.Record
 	f.within(down.lasts+5*time.Minute, "both effects are done", func() bool {
-		if rec, err = l.Record(t.Context(), operation.Key(name)); err != nil {
+		if rec, err = l.Operations.Read(t.Context(), operation.Key(name)); err != nil {
 			t.Fatal(err)
 		}
 		for effect, status := range rec.Effects {

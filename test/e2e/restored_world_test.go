@@ -230,7 +230,7 @@ func (r *restoration) look(do func(*ledger.Ledger) error) {
 func (r *restoration) show(name string) (story ledger.Story) {
 	r.fleet.t.Helper()
 	r.look(func(l *ledger.Ledger) (err error) {
-		story, err = l.Show(r.fleet.t.Context(), operation.Key(name))
+		story, err = l.Operations.Show(r.fleet.t.Context(), operation.Key(name))
 		return err
 	})
 	return story
@@ -240,7 +240,7 @@ func (r *restoration) show(name string) (story ledger.Story) {
 func (r *restoration) listed() (records []operation.Record) {
 	r.fleet.t.Helper()
 	r.look(func(l *ledger.Ledger) error {
-		page, err := l.List(r.fleet.t.Context(), ledger.Filter{Limit: 100})
+		page, err := l.Operations.List(r.fleet.t.Context(), ledger.Filter{Limit: 100})
 		records = page.Items
 		return err
 	})

@@ -54,7 +54,7 @@ func inEffect(t *testing.T, effect string) (f *fleet, key operation.Key, answer 
 // theEffect reads the operation's one effect from the ledger.
 func (f *fleet) theEffect(key operation.Key) ledger.Effect {
 	f.t.Helper()
-	story, err := f.ledger().Show(f.t.Context(), key)
+	story, err := f.ledger().Operations.Show(f.t.Context(), key)
 	if err != nil || len(story.Effects) != 1 {
 		f.t.Fatalf("%+v, %v", story, err)
 	}

@@ -142,7 +142,7 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 // at the first attempt.
 func (f *fleet) checkSubmitted(key operation.Key, s submission) {
 	f.t.Helper()
-	story, err := f.ledger().Show(f.t.Context(), key)
+	story, err := f.ledger().Operations.Show(f.t.Context(), key)
 	if err != nil {
 		f.t.Error(err)
 		return
@@ -159,7 +159,7 @@ func (f *fleet) checkSubmitted(key operation.Key, s submission) {
 // allClosed reports whether n operations are registered, and all that are have ended with their effects done.
 func (f *fleet) allClosed(n int) bool {
 	registered := 0
-	page, err := f.ledger().List(f.t.Context(), ledger.Filter{Limit: 500})
+	page, err := f.ledger().Operations.List(f.t.Context(), ledger.Filter{Limit: 500})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func (f *fleet) abandoned() (n int) {
 }
 
 func (f *fleet) openIntents() (ids []string) {
-	page, err := f.ledger().WaitingIntents(f.t.Context(), ledger.Cursor{}, 500)
+	page, err := f.ledger().Intents.Waiting(f.t.Context(), ledger.Cursor{}, 500)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -98,7 +98,9 @@ func (s submission) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	submitter := submit.New(submit.Options{Ledger: stoppingRegistrar{l, s}, Gemini: gemini})
+	submitter := submit.New(submit.Options{
+		Intents: stoppingIntents{l.Intents, s}, Operations: stoppingOperations{l.Operations, s}, Gemini: gemini,
+	})
 	job := operation.Submission{CorrelationID: s.correlation, JobKind: "e2e"}
 	switch s.kind {
 	case "batch":
@@ -151,24 +153,30 @@ func (s submission) success() (running, success geminisim.State) {
 	}
 }
 
-// A stoppingRegistrar is a ledger before and behind whose steps the process may stop.
-type stoppingRegistrar struct {
-	*ledger.Ledger
-	submission
-}
+// The process may stop before and behind each step of stoppingIntents and stoppingOperations.
+type (
+	stoppingIntents struct {
+		ledger.Intents
+		submission
+	}
+	stoppingOperations struct {
+		ledger.Operations
+		submission
+	}
+)
 
-func (r stoppingRegistrar) Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error) {
+func (r stoppingIntents) Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error) {
 	r.at(beforeIntent)
-	intent, err := r.Ledger.Intend(ctx, i)
+	intent, err := r.Intents.Intend(ctx, i)
 	if err == nil {
 		r.at(afterIntent)
 	}
 	return intent, err
 }
 
-func (r stoppingRegistrar) Register(ctx context.Context, one ledger.Registration) (ledger.Registered, error) {
+func (r stoppingOperations) Register(ctx context.Context, one ledger.Registration) (ledger.Registered, error) {
 	r.at(beforeRegister)
-	registered, err := r.Ledger.Register(ctx, one)
+	registered, err := r.Operations.Register(ctx, one)
 	if err == nil {
 		r.at(afterRegister)
 	}

@@ -58,7 +58,7 @@ func (w *watch) close() {
 func (w *watch) look(ctx context.Context) {
 	now := map[operation.Key]operation.Record{}
 	for filter := (ledger.Filter{Limit: 500}); ; {
-		page, err := w.ledger.List(ctx, filter)
+		page, err := w.ledger.Operations.List(ctx, filter)
 		if ctx.Err() != nil {
 			return
 		}
@@ -104,7 +104,7 @@ func (w *watch) compare(before, after operation.Record) {
 		!after.SettledAt.Equal(before.SettledAt)):
 		t.Errorf("regressed: %s was %s by %s at %v, is %s by %s at %v", before.Key,
 			before.State, before.SettledBy, before.SettledAt, after.State, after.SettledBy, after.SettledAt)
-	case after.Version < before.Version || after.Attempts < before.Attempts || before.Registered && !after.Registered:
+	case after.Version < before.Version || after.LookUps < before.LookUps || before.Registered && !after.Registered:
 		t.Errorf("%s went back from %+v to %+v", before.Key, before, after)
 	}
 	for name, status := range before.Effects {

@@ -168,7 +168,8 @@ func getsThrough(t *testing.T, dir string, command ...string) {
 			if len(batches) != 1 {
 				t.Fatalf("Gemini has %+v; the last run said %s", batches, out)
 			}
-			if rec, err := k.ledger.Record(t.Context(), operation.Key(batches[0].Name)); err != nil || !rec.Registered ||
+			if rec, err := k.ledger.Operations.Read(t.Context(),
+				operation.Key(batches[0].Name)); err != nil || !rec.Registered ||
 				rec.CorrelationID != "night-1" {
 				t.Errorf("%+v, %v", rec, err)
 			}

@@ -145,10 +145,10 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 	}()
 
 	key := operation.Name{Key: "batches/a", Resource: "batches/a"}
-	if _, err := l.Register(t.Context(), ledger.Registration{Name: key}); err != nil {
+	if _, err := l.Operations.Register(t.Context(), ledger.Registration{Name: key}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(t.Context(), operation.Event{
+	if _, err := l.Operations.Ingest(t.Context(), operation.Event{
 		Name: key, DeliveryID: "end", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 	}); err != nil {
 		t.Fatal(err)

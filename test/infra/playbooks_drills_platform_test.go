@@ -41,7 +41,7 @@ var drillsOfPlatform = []drill{
 		fix:  []string{"opledger replay", "subscriptions seek"},
 		after: func(o *oncall) {
 			o.deliverAll()
-			if story, err := o.ledger.Show(o.Context(), "batches/a"); err != nil ||
+			if story, err := o.ledger.Operations.Show(o.Context(), "batches/a"); err != nil ||
 				story.Record.Effects["publish"] != operation.EffectDone {
 				o.Errorf("the replay did not run: %+v %v", story, err)
 			}

@@ -45,7 +45,7 @@ func (o *oncall) pauseOf(function string) ledger.Pause {
 func (o *oncall) pauseIsKnown(after string) {
 	o.Helper()
 	o.tick()
-	last, _, err := o.ledger.LastPass(o.Context())
+	last, _, err := o.ledger.Passes.Last(o.Context())
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if want := o.pauseOf("effects"); err != nil || last.Effects != want {

@@ -104,7 +104,7 @@ var drillsOfWebhook = []drill{
 				o.Fatal(err)
 			}
 			suspect := ledger.Suspect{ID: "m1", Body: body, Reason: "malformed"}
-			if _, err := o.ledger.Quarantine(o.Context(), suspect); err != nil {
+			if _, err := o.ledger.Quarantine.Add(o.Context(), suspect); err != nil {
 				o.Fatal(err)
 			}
 		},
@@ -135,7 +135,7 @@ var drillsOfWebhook = []drill{
 		sees: []string{"signature", "wrong"}, fix: []string{"webhook rotate"},
 		after: func(o *oncall) {
 			genuine(o)
-			if refusals, err := o.ledger.Refusals(o.Context()); err != nil || refusals.Count > 0 {
+			if refusals, err := o.ledger.Passes.Refusals(o.Context()); err != nil || refusals.Count > 0 {
 				o.Errorf("%+v %v", refusals, err)
 			}
 		},

@@ -57,7 +57,7 @@ func (o *oncall) countsRefusals() {
 		} else {
 			counted.Accept(now)
 		}
-		if _, err := o.ledger.AddRefusals(o.Context(), counted, o.clock.Now()); err != nil {
+		if _, err := o.ledger.Passes.AddRefusals(o.Context(), counted, o.clock.Now()); err != nil {
 			o.Error(err)
 		}
 	}

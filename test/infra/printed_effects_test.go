@@ -70,7 +70,7 @@ func (w *world) planned(name string) ledger.Message {
 // lookUp applies Gemini's answer about an operation.
 func (w *world) lookUp(name operation.Name) {
 	w.Helper()
-	if _, err := w.ledger.Ingest(w.Context(), w.client.Lookup(w.Context(), name).Event(name)); err != nil {
+	if _, err := w.ledger.Operations.Ingest(w.Context(), w.client.Lookup(w.Context(), name).Event(name)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -116,7 +116,8 @@ func (w *world) raise(path ledger.Path) {
 
 // takeOver claims the effect of a message, like another instance.
 func (w *world) takeOver(m ledger.Message) {
-	if grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
+	if grant, err := w.ledger.Effects.Claim(w.Context(), m.Operation,
+		m.Effect); err != nil || grant.Verdict != ledger.Claimed {
 		w.Errorf("%+v %v", grant, err)
 	}
 }
@@ -209,7 +210,7 @@ var ofEffects = []situation{
 		w.run(ledger.Message{Operation: m.Operation, Effect: "own", Rerun: "again", By: "ops"}, nil)
 	}, []string{"effects"}},
 	{"effects: an alert by an effect", func(w *world) { // counted in the log of reconcile
-		if _, err := w.ledger.AlertAbout(w.Context(), "webhooks/1", ledger.AlertDisabled, w.clock.Now(),
+		if _, err := w.ledger.Passes.AlertAbout(w.Context(), "webhooks/1", ledger.AlertDisabled, w.clock.Now(),
 			"it is disabled"); err != nil {
 			w.Fatal(err)
 		}

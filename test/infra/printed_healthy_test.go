@@ -27,7 +27,7 @@ func healthyLife(w *world) {
 	w.run(m, nil)
 	w.run(m, nil)
 	w.pass(at)
-	if rec, err := w.ledger.Record(w.Context(), name.Key); err != nil || !rec.Settled() {
+	if rec, err := w.ledger.Operations.Read(w.Context(), name.Key); err != nil || !rec.Settled() {
 		w.Errorf("%+v %v, want it to have ended", rec, err)
 	}
 }

@@ -78,7 +78,7 @@ func delivers(name, state string, want ...string) situation {
 // intended records an intent.
 func (w *world) intended(id string, in operation.Collection) {
 	w.Helper()
-	if _, err := w.ledger.Intend(w.Context(), ledger.Intention{
+	if _, err := w.ledger.Intents.Intend(w.Context(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: id}, Collection: in,
 	}); err != nil {
 		w.Fatal(err)

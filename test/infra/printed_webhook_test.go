@@ -157,7 +157,7 @@ var ofWebhook = []situation{
 		w.delivered("m2", w.event("batch.failed", "batches/a"))
 	}, []string{"arrivals", "deliveries", "conflicts"}},
 	{"webhook: another name, and the correlation id", func(w *world) {
-		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
+		if _, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
 			Submission: operation.Submission{CorrelationID: "c-1"}}); err != nil {
 			w.Fatal(err)
 		}
@@ -175,7 +175,7 @@ var ofWebhook = []situation{
 		w.delivered("m1", w.event("batch.succeeded", "batches/opledger-canary-1"))
 	}, []string{"arrivals", "deliveries", "ends"}},
 	{"webhook: a batch that a canary submitted, twice", func(w *world) {
-		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
+		if _, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
 			Submission: operation.Submission{CorrelationID: "opledger-canary-1"}}); err != nil {
 			w.Fatal(err)
 		}

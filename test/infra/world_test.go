@@ -138,7 +138,7 @@ func (w *world) named(raw string) operation.Name {
 // registered registers an operation without the function.
 func (w *world) registered(name operation.Name) operation.Name {
 	w.Helper()
-	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
+	if _, err := w.ledger.Operations.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
 		w.Fatal(err)
 	}
 	return name
@@ -153,7 +153,7 @@ func (w *world) end(name operation.Name, state operation.State) {
 // endedAt is end with a time of Gemini's.
 func (w *world) endedAt(name operation.Name, state operation.State, at time.Time) {
 	w.Helper()
-	_, err := w.ledger.Ingest(w.Context(), operation.Event{
+	_, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
 		Name: name, DeliveryID: "end-" + string(state), Source: operation.Webhook, State: state, UpdateTime: at,
 	})
 	if err != nil {

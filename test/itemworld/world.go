@@ -111,12 +111,12 @@ func (w *World) End() *World {
 	w.Helper()
 	l := w.Over(w.Store)
 	called := operation.Name{Key: w.Key, Resource: string(w.Key)}
-	if _, err := l.Register(w.Context(), ledger.Registration{
+	if _, err := l.Operations.Register(w.Context(), ledger.Registration{
 		Name: called, Submission: operation.Submission{JobKind: "test"},
 	}); err != nil {
 		w.Fatal(err)
 	}
-	if _, err := l.Ingest(w.Context(), operation.Event{
+	if _, err := l.Operations.Ingest(w.Context(), operation.Event{
 		Name: called, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 		Result: w.Result,
 	}); err != nil {
@@ -174,7 +174,7 @@ func (w *World) Loses(ctx context.Context, one effect.HandlerFunc) effect.Report
 // Stands checks the effect's state and the progress of its items.
 func (w *World) Stands(want string) ledger.Effect {
 	w.Helper()
-	story, err := w.Over(w.Store).Show(context.Background(), w.Key)
+	story, err := w.Over(w.Store).Operations.Show(context.Background(), w.Key)
 	if err != nil {
 		w.Fatal(err)
 	}

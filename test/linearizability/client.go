@@ -220,7 +220,7 @@ func (c *client) ingest(ctx context.Context, in input) (output, error) {
 	if in.UpdateTime != 0 {
 		e.UpdateTime = time.UnixMicro(in.UpdateTime)
 	}
-	r, err := c.ledger.Ingest(ctx, e)
+	r, err := c.ledger.Operations.Ingest(ctx, e)
 	return output{
 		Outcome: string(r.Outcome), Reason: string(r.Reason), Registered: r.Registered, State: string(r.State),
 		Settled: r.Settled, Planned: r.Planned,
@@ -228,7 +228,7 @@ func (c *client) ingest(ctx context.Context, in input) (output, error) {
 }
 
 func (c *client) register(ctx context.Context, in input) (output, error) {
-	r, err := c.ledger.Register(ctx, ledger.Registration{
+	r, err := c.ledger.Operations.Register(ctx, ledger.Registration{
 		Name:       operation.Name{Key: operation.Key(in.Key), Resource: in.Key},
 		Submission: operation.Submission{JobKind: in.JobKind},
 	})
@@ -237,7 +237,7 @@ func (c *client) register(ctx context.Context, in input) (output, error) {
 
 func (c *client) read(ctx context.Context, key string) {
 	c.call(input{Call: read, Key: key}, func() (output, error) {
-		rec, err := c.ledger.Record(ctx, operation.Key(key))
+		rec, err := c.ledger.Operations.Read(ctx, operation.Key(key))
 		if errors.Is(err, ledger.ErrNotFound) {
 			err = nil
 		}
@@ -246,7 +246,7 @@ func (c *client) read(ctx context.Context, key string) {
 }
 
 func (c *client) claim(ctx context.Context, in input) (output, error) {
-	grant, err := c.ledger.Claim(ctx, operation.Key(in.Key), effectNames[in.Effect])
+	grant, err := c.ledger.Effects.Claim(ctx, operation.Key(in.Key), effectNames[in.Effect])
 	out := output{Verdict: string(grant.Verdict)}
 	if err != nil || grant.Verdict != ledger.Claimed {
 		return out, err
@@ -262,10 +262,10 @@ func (c *client) claim(ctx context.Context, in input) (output, error) {
 // end finishes or releases a lease.
 func (c *client) end(ctx context.Context, in input, lease ledger.Lease) (out output, err error) {
 	if in.Call == finish {
-		err = c.ledger.Finish(ctx, lease)
+		err = c.ledger.Effects.Finish(ctx, lease)
 	} else {
 		var failure ledger.Failure
-		failure, err = c.ledger.Release(ctx, lease, errors.New("the receiver answered 500"), in.RetryAfter)
+		failure, err = c.ledger.Effects.Release(ctx, lease, errors.New("the receiver answered 500"), in.RetryAfter)
 		out.Dead = failure.Dead
 	}
 	if errors.Is(err, ledger.ErrLeaseLost) {

@@ -93,7 +93,7 @@ func committer(ctx context.Context, file string) (func(context.Context) error, e
 	sample := distinct(0)
 	event, err := gemini.DecodeEvent(sample.id, sample.body)
 	if err == nil {
-		_, err = l.Ingest(ctx, event)
+		_, err = l.Operations.Ingest(ctx, event)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ingesting a sample: %w", err)

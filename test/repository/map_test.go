@@ -44,6 +44,10 @@ func readMap(t *testing.T) (rows []mapRow) {
 		for _, file := range namedFile.FindAllStringSubmatch(columns[3], -1) {
 			row.files = append(row.files, file[1])
 		}
+		if last := len(rows) - 1; last >= 0 && len(row.rooms) == 0 { // more of the room above
+			rows[last].files = append(rows[last].files, row.files...)
+			continue
+		}
 		rows = append(rows, row)
 	}
 	if !found || len(rows) < 20 {

@@ -122,7 +122,7 @@ func (c *checker) record(by *actor, was, is operation.Record, known bool) {
 	c.must(is.State.Rank() >= was.State.Rank(), "%s was %s and is %s [M3]", is.Key, was.State, is.State)
 	c.must(!was.Registered || is.Registered, "%s is no longer registered [L2]", is.Key)
 	c.must(is.Version == was.Version+1, "%s: version %d follows %d [M6]", is.Key, is.Version, was.Version)
-	c.must(is.Attempts != was.Attempts+1 || !was.DueAt.After(c.w.store.now()) || c.w.store.clock.setSince(by.began),
+	c.must(is.LookUps != was.LookUps+1 || !was.DueAt.After(c.w.store.now()) || c.w.store.clock.setSince(by.began),
 		"%s is looked up before it is due [R6]", is.Key)
 	if was.MissingSince.IsZero() && !is.MissingSince.IsZero() {
 		c.w.gate.met[metMissing]++

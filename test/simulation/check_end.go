@@ -215,12 +215,12 @@ func (c *checker) visible() {
 		c.violated("%v", err)
 		return
 	}
-	page, err := l.List(context.Background(), ledger.Filter{Dead: true, Limit: 100})
+	page, err := l.Operations.List(context.Background(), ledger.Filter{Dead: true, Limit: 100})
 	if err != nil {
 		c.violated("listing what is DEAD: %v", err)
 		return
 	}
-	listed, _, err := l.DeadEffects(context.Background(), page.Items)
+	listed, _, err := l.Effects.Dead(context.Background(), page.Items)
 	if err != nil {
 		c.violated("reading what is DEAD: %v", err)
 	}
@@ -235,8 +235,8 @@ func (c *checker) visible() {
 func (c *checker) asked() {
 	for _, j := range c.w.gemini.jobs {
 		rec, ok := c.recordOf(j)
-		if asked := c.w.gemini.asked[j.name.Key]; ok && asked > rec.Attempts {
-			c.violated("%s was looked up %d times, and its record counts %d [R3]", j.name.Key, asked, rec.Attempts)
+		if asked := c.w.gemini.asked[j.name.Key]; ok && asked > rec.LookUps {
+			c.violated("%s was looked up %d times, and its record counts %d [R3]", j.name.Key, asked, rec.LookUps)
 		}
 	}
 }

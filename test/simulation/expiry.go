@@ -18,7 +18,7 @@ func (w *World) age() {
 		l := w.before()
 		for _, e := range w.dead() {
 			if w.decides(2) == 0 {
-				must(l.WaiveEffect(context.Background(), e.Operation, e.Name, ledger.Abandonment{Why: "not needed"}))
+				must(l.Effects.Waive(context.Background(), e.Operation, e.Name, ledger.Decision{Why: "not needed"}))
 			}
 		}
 	})

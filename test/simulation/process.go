@@ -107,7 +107,8 @@ func (a *actor) reconciler() *reconcile.Reconciler {
 
 // submitter returns the real submitter.
 func (a *actor) submitter() *submit.Submitter {
-	return submit.New(submit.Options{Ledger: a.ledger()})
+	l := a.ledger()
+	return submit.New(submit.Options{Intents: l.Intents, Operations: l.Operations})
 }
 
 // send is the gate's send, by this actor.

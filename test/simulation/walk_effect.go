@@ -44,8 +44,8 @@ func OneEffect(workers, replays, crashes int, jumps ...time.Duration) Small {
 		Setup: func(w *World, x *Walking) {
 			name := operation.Name{Key: resource, Resource: resource}
 			l, ctx := w.before(), context.Background()
-			must(l.Register(ctx, ledger.Registration{Name: name}))
-			must(l.Ingest(ctx, operation.Event{
+			must(l.Operations.Register(ctx, ledger.Registration{Name: name}))
+			must(l.Operations.Ingest(ctx, operation.Event{
 				Name: name, DeliveryID: "msg", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 			}))
 			work := func(group string, i int, m ledger.Message) {

@@ -26,7 +26,7 @@ func TwoNames() Small {
 }
 
 func setUpTwoNames(w *World, x *Walking) {
-	must(w.before().Intend(context.Background(), ledger.Intention{
+	must(w.before().Intents.Intend(context.Background(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: submittedTwice},
 	}))
 	now := w.gemini.now()
@@ -39,7 +39,7 @@ func setUpTwoNames(w *World, x *Walking) {
 		w.gemini.jobs = append(w.gemini.jobs, j)
 		w.orders = append(w.orders, &order{id: resource, jobs: []*job{j}, registered: true, over: true})
 		x.Start(resource, fmt.Sprintf("submitter %d", i+1), func(ctx context.Context, _ *actor, l *ledger.Ledger) error {
-			_, err := l.Register(ctx, ledger.Registration{
+			_, err := l.Operations.Register(ctx, ledger.Registration{
 				Name: j.name, Submission: operation.Submission{CorrelationID: submittedTwice},
 			})
 			if err == nil {
@@ -50,7 +50,7 @@ func setUpTwoNames(w *World, x *Walking) {
 	}
 	first := w.gemini.jobs[0]
 	x.Start("webhook", "webhook", func(ctx context.Context, _ *actor, l *ledger.Ledger) error {
-		receipt, err := l.Ingest(ctx, operation.Event{
+		receipt, err := l.Operations.Ingest(ctx, operation.Event{
 			Name: first.name, DeliveryID: "msg", Source: operation.Webhook, State: first.end, UpdateTime: first.ends,
 			CorrelationID: submittedTwice,
 		})
@@ -73,7 +73,7 @@ func boundOnce(w *World) {
 	if err != nil {
 		panic(err) // the settings are this package's own
 	}
-	found, err := l.Intent(context.Background(), submittedTwice)
+	found, err := l.Intents.Read(context.Background(), submittedTwice)
 	if err != nil || found.State != ledger.IntentBound {
 		w.check.violated("the intent is %s, %v [G6]", found.State, err)
 	}

@@ -87,7 +87,7 @@ func (w *World) deliver(e operation.Event, copies int) {
 			return
 		}
 		err := w.serve(p, what, patience, func(ctx context.Context, a *actor) error {
-			receipt, err := a.ledger().Ingest(ctx, e)
+			receipt, err := a.ledger().Operations.Ingest(ctx, e)
 			if err == nil {
 				w.check.ingested(a, e, receipt)
 			}
@@ -248,7 +248,7 @@ func (w *World) register(ctx context.Context, a *actor, o *order) error {
 		}
 		j = o.jobs[0]
 	})
-	registered, err := a.ledger().Register(ctx, ledger.Registration{
+	registered, err := a.ledger().Operations.Register(ctx, ledger.Registration{
 		Name: j.name, Submission: operation.Submission{JobKind: o.kind()}, SubmittedAt: time.Now().Add(o.skew),
 	})
 	if err == nil {

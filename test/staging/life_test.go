@@ -149,7 +149,7 @@ func untilDone(t *testing.T, project, host string) ledger.Story {
 	}
 	var story ledger.Story
 	eventually(t, 20*time.Millisecond, "the effect is done", func() bool {
-		if story, err = l.Show(t.Context(), "batches/staged"); err != nil {
+		if story, err = l.Operations.Show(t.Context(), "batches/staged"); err != nil {
 			t.Fatal(err)
 		}
 		return story.Record.Effects["publish"] == operation.EffectDone

@@ -65,7 +65,7 @@ func (a *Actions) LookUp(ctx context.Context, key operation.Key) (ledger.Receipt
 // inconclusive says why a look-up was inconclusive, since when, and when the next one is.
 func (a *Actions) inconclusive(ctx context.Context, key operation.Key, answer lookup.Answer) error {
 	err := fmt.Errorf("looking up %s at Gemini (%s): %w", key, answer.Reason, answer.Err)
-	rec, readErr := a.Ledger.Record(ctx, key)
+	rec, readErr := a.Ledger.Operations.Read(ctx, key)
 	if readErr != nil {
 		return fmt.Errorf("%w; %w", err, readErr)
 	}
@@ -91,46 +91,46 @@ func (a *Actions) inconclusive(ctx context.Context, key operation.Key, answer lo
 
 // A Decision is the one that stands, and whether it is the one that was asked for.
 type Decision struct {
-	operation.Abandonment
+	operation.Decided
 	Recorded bool
 }
 
 // Abandon records that an operation is no longer waited for. It says which decision stands, which may
 // be an earlier one.
-func (a *Actions) Abandon(ctx context.Context, key operation.Key, d ledger.Abandonment) (Decision, string, error) {
-	return a.decide(ctx, d, string(key), "abandoned", func() (operation.Abandonment, error) {
-		return a.Ledger.Abandon(ctx, key, d)
+func (a *Actions) Abandon(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {
+	return a.decide(ctx, d, string(key), "abandoned", func() (operation.Decided, error) {
+		return a.Ledger.Operations.Abandon(ctx, key, d)
 	})
 }
 
-// AbandonIntent records that the operation of an intent is no longer waited for. It says which decision
+// Intents.Abandon records that the operation of an intent is no longer waited for. It says which decision
 // stands, which may be an earlier one.
-func (a *Actions) AbandonIntent(ctx context.Context, id string, d ledger.Abandonment) (Decision, string, error) {
-	return a.decide(ctx, d, "intent "+id, "abandoned", func() (operation.Abandonment, error) {
-		return a.Ledger.AbandonIntentBy(ctx, id, d)
+func (a *Actions) AbandonIntent(ctx context.Context, id string, d ledger.Decision) (Decision, string, error) {
+	return a.decide(ctx, d, "intent "+id, "abandoned", func() (operation.Decided, error) {
+		return a.Ledger.Intents.AbandonBy(ctx, id, d)
 	})
 }
 
 // Waive records that a dead effect needs nothing more. It says which decision stands, which may be an
 // earlier one.
 func (a *Actions) Waive(
-	ctx context.Context, key operation.Key, effect string, d ledger.Abandonment,
+	ctx context.Context, key operation.Key, effect string, d ledger.Decision,
 ) (Decision, string, error) {
-	return a.decide(ctx, d, "effect "+effect+" of "+string(key), "waived", func() (operation.Abandonment, error) {
-		return a.Ledger.WaiveEffect(ctx, key, effect, d)
+	return a.decide(ctx, d, "effect "+effect+" of "+string(key), "waived", func() (operation.Decided, error) {
+		return a.Ledger.Effects.Waive(ctx, key, effect, d)
 	})
 }
 
 // decide records a decision, and says what was done with what, or which earlier decision stands.
 func (a *Actions) decide(
-	ctx context.Context, d ledger.Abandonment, what, done string, record func() (operation.Abandonment, error),
+	ctx context.Context, d ledger.Decision, what, done string, record func() (operation.Decided, error),
 ) (stands Decision, words string, err error) {
 	began, err := a.Ledger.Now(ctx)
 	if err != nil {
 		return Decision{}, "", err
 	}
 	stands.Recorded = true
-	if stands.Abandonment, err = record(); err != nil {
+	if stands.Decided, err = record(); err != nil {
 		return Decision{}, "", err
 	}
 	already, yours := "", ""
@@ -144,34 +144,35 @@ func (a *Actions) decide(
 // Resolve records that an operator has resolved the conflict of an operation, as it is in seen [M5], or
 // that it is rightly not registered. It says which of them, and which decision stands, which may be an
 // earlier one.
-func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.Abandonment) (Decision, string, error) {
+func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.Decision) (Decision, string, error) {
 	if !seen.Registered && !seen.Conflicted() {
 		return a.ResolveUnregistered(ctx, seen.Key, d)
 	}
 	what := fmt.Sprintf("the two ends of %s, %s and %s,", seen.Key, seen.State, seen.ConflictState)
-	return a.decide(ctx, d, what, "resolved", func() (operation.Abandonment, error) {
-		stands, err := a.Ledger.ResolveConflict(ctx, seen, d)
-		return stands.Abandonment, err
+	return a.decide(ctx, d, what, "resolved", func() (operation.Decided, error) {
+		stands, err := a.Ledger.Operations.ResolveConflict(ctx, seen, d)
+		return stands.Decided, err
 	})
 }
 
 // ResolveUnregistered records that an operation is rightly not registered [W5]. It says which decision
 // stands, which may be an earlier one.
 func (a *Actions) ResolveUnregistered(
-	ctx context.Context, key operation.Key, d ledger.Abandonment,
+	ctx context.Context, key operation.Key, d ledger.Decision,
 ) (Decision, string, error) {
-	return a.decide(ctx, d, string(key)+", which is not registered,", "resolved", func() (operation.Abandonment, error) {
-		return a.Ledger.ResolveUnregistered(ctx, key, d)
-	})
+	return a.decide(ctx, d, string(key)+", which is not registered,", "resolved",
+		func() (operation.Decided, error) {
+			return a.Ledger.Operations.ResolveUnregistered(ctx, key, d)
+		})
 }
 
-// ResolveQuarantined records that a quarantined delivery needs nothing more [W6]. It says which decision
+// Quarantine.Resolve records that a quarantined delivery needs nothing more [W6]. It says which decision
 // stands, which may be an earlier one.
 func (a *Actions) ResolveQuarantined(
-	ctx context.Context, id string, d ledger.Abandonment,
+	ctx context.Context, id string, d ledger.Decision,
 ) (Decision, string, error) {
-	return a.decide(ctx, d, "the delivery "+id, "resolved", func() (operation.Abandonment, error) {
-		return a.Ledger.ResolveQuarantined(ctx, id, d)
+	return a.decide(ctx, d, "the delivery "+id, "resolved", func() (operation.Decided, error) {
+		return a.Ledger.Quarantine.Resolve(ctx, id, d)
 	})
 }
 
@@ -204,7 +205,7 @@ func (a *Actions) Replay(ctx context.Context, m ledger.Message) (words string, n
 // Retry ingests a quarantined delivery that this revision can read, under the delivery's own id. Its
 // signature was verified before it was stored.
 func (a *Actions) Retry(ctx context.Context, id string) (ledger.Receipt, string, error) {
-	_, body, err := a.Ledger.ReadQuarantined(ctx, id)
+	_, body, err := a.Ledger.Quarantine.Read(ctx, id)
 	if err != nil {
 		return ledger.Receipt{}, "", err
 	}
@@ -212,12 +213,12 @@ func (a *Actions) Retry(ctx context.Context, id string) (ledger.Receipt, string,
 	if err != nil {
 		return ledger.Receipt{}, "", fmt.Errorf("this revision cannot read it either: %w", err)
 	}
-	receipt, err := a.Ledger.Ingest(ctx, event)
+	receipt, err := a.Ledger.Operations.Ingest(ctx, event)
 	if err != nil {
 		return receipt, "", err
 	}
 	return receipt, fmt.Sprintf("%s: %s; %s is %s", phrase.Safe(id), decision(receipt), phrase.Safe(string(receipt.Key)),
-		phrase.Safe(string(receipt.State))), a.Ledger.MarkRetried(ctx, id, receipt.Outcome)
+		phrase.Safe(string(receipt.State))), a.Ledger.Quarantine.MarkRetried(ctx, id, receipt.Outcome)
 }
 
 // decision is what became of an event, with the reason.

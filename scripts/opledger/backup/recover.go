@@ -141,7 +141,7 @@ func (d recoverer) compare(ctx context.Context, lost evidence) (recovery, error)
 		Effects: []lostEffect{}, Later: []lostEffect{}, Held: []lostEffect{}, Open: []openEffect{},
 	}
 	for _, line := range lost.intents {
-		switch _, err := d.ledger.Intent(ctx, line.Correlation); {
+		switch _, err := d.ledger.Intents.Read(ctx, line.Correlation); {
 		case errors.Is(err, ledger.ErrNoIntent):
 			missing.Intents, missing.intents = append(missing.Intents, line.Correlation), append(missing.intents, line)
 		case err != nil:
@@ -149,7 +149,7 @@ func (d recoverer) compare(ctx context.Context, lost evidence) (recovery, error)
 		}
 	}
 	for _, line := range lost.operations {
-		rec, err := d.ledger.Record(ctx, line.Operation)
+		rec, err := d.ledger.Operations.Read(ctx, line.Operation)
 		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return missing, err
 		}
@@ -160,7 +160,7 @@ func (d recoverer) compare(ctx context.Context, lost evidence) (recovery, error)
 	done := map[lostEffect]bool{}
 	for _, effect := range lost.effects {
 		done[effect] = true
-		verdict, err := d.ledger.ClaimStatus(ctx, effect.Operation, effect.Effect)
+		verdict, err := d.ledger.Effects.ClaimStatus(ctx, effect.Operation, effect.Effect)
 		switch {
 		case err != nil:
 			return missing, err
@@ -179,7 +179,7 @@ func (d recoverer) compare(ctx context.Context, lost evidence) (recovery, error)
 // open finds the open effects that the log does not show as done.
 func (d recoverer) open(ctx context.Context, done map[lostEffect]bool, missing *recovery) error {
 	for after := (ledger.Cursor{}); ; {
-		page, err := d.ledger.OpenEffects(ctx, after, 500)
+		page, err := d.ledger.Effects.Open(ctx, after, 500)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (d recoverer) open(ctx context.Context, done map[lostEffect]bool, missing *
 // write adds to the ledger what it lacks: intents first, so that the registrations bind them.
 func (d recoverer) write(ctx context.Context, missing recovery) error {
 	for _, line := range missing.intents {
-		if _, err := d.ledger.Intend(ctx, ledger.Intention{
+		if _, err := d.ledger.Intents.Intend(ctx, ledger.Intention{
 			Submission: line.submission(), Collection: operation.Collection(line.Collection),
 		}); err != nil {
 			return err
@@ -213,14 +213,14 @@ func (d recoverer) write(ctx context.Context, missing recovery) error {
 		if err != nil {
 			return fmt.Errorf("registering %q again: %w", line.Operation, err)
 		}
-		if _, err := d.ledger.Register(ctx, ledger.Registration{
+		if _, err := d.ledger.Operations.Register(ctx, ledger.Registration{
 			Name: name, Submission: line.submission(), SubmittedAt: line.Time,
 		}); err != nil {
 			return err
 		}
 	}
 	for _, effect := range missing.Effects {
-		if _, err := d.ledger.Recover(ctx, effect.Operation, effect.Effect, d.by); err != nil {
+		if _, err := d.ledger.Effects.Recover(ctx, effect.Operation, effect.Effect, d.by); err != nil {
 			return err
 		}
 	}

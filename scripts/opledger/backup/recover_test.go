@@ -151,7 +151,7 @@ func TestRecoverRefused(t *testing.T) {
 func claim(f commandtest.File, key operation.Key) (lease ledger.Lease) {
 	f.T.Helper()
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		grant, err := l.Claim(ctx, key, "log")
+		grant, err := l.Effects.Claim(ctx, key, "log")
 		lease = grant.Lease
 		return err
 	})
@@ -162,13 +162,13 @@ func claim(f commandtest.File, key operation.Key) (lease ledger.Lease) {
 func finish(f commandtest.File, key operation.Key) {
 	f.T.Helper()
 	lease := claim(f, key)
-	f.With(func(ctx context.Context, l *ledger.Ledger) error { return l.Finish(ctx, lease) })
+	f.With(func(ctx context.Context, l *ledger.Ledger) error { return l.Effects.Finish(ctx, lease) })
 }
 
 func record(f commandtest.File, key operation.Key) (rec operation.Record) {
 	f.T.Helper()
 	f.With(func(ctx context.Context, l *ledger.Ledger) (err error) {
-		rec, err = l.Record(ctx, key)
+		rec, err = l.Operations.Read(ctx, key)
 		return err
 	})
 	return rec

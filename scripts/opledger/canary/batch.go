@@ -170,7 +170,7 @@ func (c *Canary) until(ctx context.Context, key operation.Key, limit time.Durati
 ) {
 	_, err = c.await(ctx, limit, func() (bool, error) {
 		var err error
-		if story, err = c.Ledger.Show(ctx, key); err != nil {
+		if story, err = c.Ledger.Operations.Show(ctx, key); err != nil {
 			return false, cut("the database in OPLEDGER_STORE", "the batch cannot be looked up: %w", err)
 		}
 		return wanted(story), nil
@@ -187,7 +187,7 @@ func (c *Canary) removeBatch(ctx context.Context, s *Step, name string) {
 	}
 	parsed, err := operation.ParseName(name, operation.Batches)
 	if err == nil {
-		_, err = c.Ledger.Forget(ctx, parsed.Key)
+		_, err = c.Ledger.Operations.Forget(ctx, parsed.Key)
 	}
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		s.left = append(s.left, cut("opledger forget "+name, "the batch was not removed from the ledger: %w", err))

@@ -34,7 +34,7 @@ func (w *world) spends(h *hooks, next func()) *[]string {
 	w.Spend = &Spend{
 		Webhooks: h, Within: time.Hour,
 		Submit: func(ctx context.Context, id string, _ []string) (string, error) {
-			_, err := w.Ledger.Register(ctx, ledger.Registration{
+			_, err := w.Ledger.Operations.Register(ctx, ledger.Registration{
 				Name:       operation.Name{Key: batchKey, Resource: string(batchKey)},
 				Submission: operation.Submission{CorrelationID: id, JobKind: JobKind},
 			})
@@ -52,7 +52,7 @@ func (w *world) spends(h *hooks, next func()) *[]string {
 // ends ends the batch.
 func (w *world) ends(from operation.Source, state operation.State) {
 	w.Helper()
-	if _, err := w.Ledger.Ingest(w.Context(), operation.Event{
+	if _, err := w.Ledger.Operations.Ingest(w.Context(), operation.Event{
 		Name: operation.Name{Key: batchKey, Resource: string(batchKey)}, DeliveryID: "end", Source: from, State: state,
 		UpdateTime: w.clock(),
 	}); err != nil {
@@ -97,10 +97,10 @@ func (w *world) batchGone(about string, deleted []string) {
 	if !slices.Equal(deleted, []string{string(batchKey)}) {
 		w.Errorf("%s: deleted at Gemini: %q", about, deleted)
 	}
-	if _, err := w.Ledger.Show(w.Context(), batchKey); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := w.Ledger.Operations.Show(w.Context(), batchKey); !errors.Is(err, ledger.ErrNotFound) {
 		w.Errorf("%s: left in the ledger: %v", about, err)
 	}
-	if _, err := w.Ledger.Intent(w.Context(), w.key.ID()); !errors.Is(err, ledger.ErrNoIntent) {
+	if _, err := w.Ledger.Intents.Read(w.Context(), w.key.ID()); !errors.Is(err, ledger.ErrNoIntent) {
 		w.Errorf("%s: its intent is left: %v", about, err)
 	}
 }

@@ -126,7 +126,7 @@ const maxSaid = 300
 func (c *Canary) recorded(ctx context.Context, s *Step, a answer) error {
 	look := "the database in OPLEDGER_STORE: is it that of the functions? There, " + string(c.key) +
 		" expires after the retention"
-	story, err := c.Ledger.Show(ctx, c.key)
+	story, err := c.Ledger.Operations.Show(ctx, c.key)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return cut(look, "the delivery was answered 200 %s, and is not in this ledger", a.Outcome)
 	}
@@ -146,7 +146,7 @@ func (c *Canary) recorded(ctx context.Context, s *Step, a answer) error {
 func (c *Canary) forget(ctx context.Context, s *Step) {
 	ctx, cancel := cleanUp(ctx)
 	defer cancel()
-	if _, err := c.Ledger.Forget(ctx, c.key); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := c.Ledger.Operations.Forget(ctx, c.key); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		s.left = append(s.left, cut("opledger forget "+string(c.key), "the canary's operation was not removed: %w", err))
 	}
 }

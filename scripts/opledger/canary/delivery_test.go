@@ -27,7 +27,7 @@ func (w *world) deliversTo(answer http.HandlerFunc) {
 		}
 		event, err := gemini.DecodeEvent(r.Header.Get(gemini.HeaderID), body)
 		if err == nil {
-			_, err = w.Ledger.Ingest(context.WithoutCancel(r.Context()), event)
+			_, err = w.Ledger.Operations.Ingest(context.WithoutCancel(r.Context()), event)
 		}
 		if err != nil {
 			w.Error(err)
@@ -52,7 +52,7 @@ func TestDeliveryInterrupted(t *testing.T) {
 	if report.OK || len(report.Steps) != 2 || report.Steps[1].Error != "interrupted" {
 		t.Errorf("%+v", report)
 	}
-	if _, err := w.Ledger.Show(t.Context(), w.key); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := w.Ledger.Operations.Show(t.Context(), w.key); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("left in the ledger: %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestDeliveryAnswered(t *testing.T) {
 			!strings.Contains(made.LookAt, c.look) {
 			t.Errorf("%d %s: %+v", c.status, c.body, made)
 		}
-		if _, err := w.Ledger.Show(t.Context(), w.key); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := w.Ledger.Operations.Show(t.Context(), w.key); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("%d %s: left in the ledger: %v", c.status, c.body, err)
 		}
 	}

@@ -33,7 +33,7 @@ func (c *Canary) register(ctx context.Context, s *Step) error {
 		return err
 	}
 	service := c.Place.name("register")
-	_, err := c.Ledger.Intent(ctx, id)
+	_, err := c.Ledger.Intents.Read(ctx, id)
 	if errors.Is(err, ledger.ErrNoIntent) {
 		return cut("the database in OPLEDGER_STORE: is it that of the functions?",
 			"%s recorded an intent, which is not in this ledger", service)
@@ -44,7 +44,7 @@ func (c *Canary) register(ctx context.Context, s *Step) error {
 	if err := c.postIntent(ctx, id, true); err != nil {
 		return err
 	}
-	if _, err := c.Ledger.Intent(ctx, id); !errors.Is(err, ledger.ErrNoIntent) {
+	if _, err := c.Ledger.Intents.Read(ctx, id); !errors.Is(err, ledger.ErrNoIntent) {
 		return cut("opledger intent show "+id, "%s withdrew the intent, and the ledger still has it (%v)", service, err)
 	}
 	s.did("%s recorded an intent, and withdrew it", service)
@@ -104,7 +104,7 @@ func (c *Canary) intentAnswered(status int, text []byte) error {
 func (c *Canary) forgetIntent(ctx context.Context, s *Step, id string) {
 	ctx, cancel := cleanUp(ctx)
 	defer cancel()
-	if _, err := c.Ledger.Withdraw(ctx, id, id); err != nil && !errors.Is(err, ledger.ErrNoIntent) {
+	if _, err := c.Ledger.Intents.Withdraw(ctx, id, id); err != nil && !errors.Is(err, ledger.ErrNoIntent) {
 		s.left = append(s.left, cut("opledger intent forget "+id, "the canary's intent was not removed: %w", err))
 	}
 }

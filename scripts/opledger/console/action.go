@@ -103,7 +103,7 @@ var table = []action{
 			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Abandon(ctx, s.Record.Key, ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.Abandon(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
 			return outcome{Words: words, Then: []string{laterEnd}}, err
 		},
 	},
@@ -146,7 +146,7 @@ var table = []action{
 		},
 		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead && s.Effect.Abandoned == nil },
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Waive(ctx, s.Record.Key, s.Effect.Name, ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.Waive(ctx, s.Record.Key, s.Effect.Name, ledger.Decision{By: d.By, Why: d.Why})
 			return outcome{Words: words}, err
 		},
 	},
@@ -173,7 +173,7 @@ var table = []action{
 		},
 		can: func(s subject) bool { return s.Delivery != nil && !s.Delivery.UnresolvedAt.IsZero() },
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.ResolveQuarantined(ctx, s.Delivery.ID, ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.ResolveQuarantined(ctx, s.Delivery.ID, ledger.Decision{By: d.By, Why: d.Why})
 			return outcome{Words: words}, err
 		},
 	},
@@ -181,7 +181,7 @@ var table = []action{
 
 // resolve records that a conflict, or an operation that is not registered, is resolved.
 func resolve(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-	_, words, err := a.Resolve(ctx, s.Record, ledger.Abandonment{By: d.By, Why: d.Why})
+	_, words, err := a.Resolve(ctx, s.Record, ledger.Decision{By: d.By, Why: d.Why})
 	return outcome{Words: words}, err
 }
 

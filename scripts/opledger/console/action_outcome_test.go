@@ -69,7 +69,7 @@ func TestLaterEnd(t *testing.T) {
 	form.Set("why", "lost")
 	w.post(form)
 	w.event("batches/missing", "late", operation.Succeeded, operation.Webhook)
-	story, err := w.Show(t.Context(), "batches/missing")
+	story, err := w.Operations.Show(t.Context(), "batches/missing")
 	w.do(err)
 	if story.Record.State != operation.Succeeded || len(story.Effects) != 1 {
 		t.Errorf("%+v", story)
@@ -86,7 +86,7 @@ func TestStarted(t *testing.T) {
 	if !strings.Contains(answer, "#timeline\">See its timeline") || strings.Contains(answer, "<h1>Done") {
 		t.Errorf("%s", answer)
 	}
-	w.attempt("batches/dead", func(ctx context.Context, lease ledger.Lease) error { return w.Finish(ctx, lease) })
+	w.attempt("batches/dead", func(ctx context.Context, lease ledger.Lease) error { return w.Effects.Finish(ctx, lease) })
 	says(t, w.get("/console/operation?key=batches%2Fdead").Body.String(), "1 attempt since the replay, 2 in all")
 	w.console.options.Actions.Elsewhere, w.console.options.Actions.Overrides = true, false
 	says(t, w.post(w.question(everyAction[3].address())).Body.String(), "Handed over", "a worker runs it")
@@ -128,7 +128,7 @@ func TestPauseDiffers(t *testing.T) {
 	}
 	report := func(pass ledger.Pass) {
 		t.Helper()
-		lookups, err := w.BeginLookups(t.Context(), time.Second)
+		lookups, err := w.Passes.Begin(t.Context(), time.Second)
 		w.do(err)
 		pass.Began, pass.Ended = w.now, w.now
 		w.do(lookups.Report(t.Context(), pass))

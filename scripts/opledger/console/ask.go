@@ -125,11 +125,11 @@ func (c *Console) overrides(paused bool) bool {
 func (c *Console) subject(r *request, a action, key, effect string) (subject, string, error) {
 	s := subject{view: c.view(r)}
 	if strings.Contains(a.command, "DELIVERY") {
-		delivery, _, err := c.ledger.ReadQuarantined(r, key)
+		delivery, _, err := c.ledger.Quarantine.Read(r, key)
 		s.Delivery = &delivery
 		return s, link("/console/quarantined", theKey, key), err
 	}
-	story, err := c.ledger.Show(r, operation.Key(key))
+	story, err := c.ledger.Operations.Show(r, operation.Key(key))
 	if err != nil {
 		return s, "", err
 	}

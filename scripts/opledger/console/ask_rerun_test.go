@@ -31,7 +31,7 @@ func TestConfirmationsOfOneView(t *testing.T) {
 		})
 	}
 	all.Wait()
-	story, err := w.Show(t.Context(), "batches/done")
+	story, err := w.Operations.Show(t.Context(), "batches/done")
 	w.do(err)
 	if done.Load() != 1 || len(story.Effects) != 2 {
 		t.Errorf("%d were done, and there are %d runs: %+v", done.Load(), len(story.Effects), story.Effects)

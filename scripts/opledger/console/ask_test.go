@@ -27,7 +27,7 @@ func acting(t *testing.T) *world {
 	options := w.console.options
 	options.Actions = &actions.Actions{
 		Ledger: w.Ledger, By: "ada", Overrides: true, Send: func(ctx context.Context, m ledger.Message) error {
-			_, err := w.Replay(ctx, m)
+			_, err := w.Effects.Replay(ctx, m)
 			return err
 		},
 		One: func(ctx context.Context, key operation.Key) (lookup.Answer, ledger.Receipt, error) {
@@ -35,7 +35,7 @@ func acting(t *testing.T) *world {
 				return lookup.Answer{Reason: lookup.NotFound, Err: errors.New("404")}, ledger.Receipt{}, nil
 			}
 			answer := lookup.Answer{State: operation.Running, UpdateTime: w.now}
-			receipt, err := w.Ingest(ctx, answer.Event(operation.Name{Key: key, Resource: string(key)}))
+			receipt, err := w.Operations.Ingest(ctx, answer.Event(operation.Name{Key: key, Resource: string(key)}))
 			return answer, receipt, err
 		},
 	}
@@ -144,11 +144,11 @@ func TestActions(t *testing.T) {
 func (w *world) state(a asked) string {
 	w.Helper()
 	if strings.HasPrefix(a.page, "/console/quarantined") {
-		q, _, err := w.ReadQuarantined(w.Context(), a.key)
+		q, _, err := w.Quarantine.Read(w.Context(), a.key)
 		w.do(err)
 		return fmt.Sprint(q.RetriedAt, q.Resolved != nil)
 	}
-	story, err := w.Show(w.Context(), operation.Key(a.key))
+	story, err := w.Operations.Show(w.Context(), operation.Key(a.key))
 	w.do(err)
 	text, err := indented(story)
 	w.do(err)
@@ -171,7 +171,7 @@ func TestDoubleClick(t *testing.T) {
 			t.Errorf("%s", body)
 		}
 	}
-	story, err := w.Show(t.Context(), "batches/done")
+	story, err := w.Operations.Show(t.Context(), "batches/done")
 	w.do(err)
 	if len(story.Effects) != 2 {
 		t.Errorf("%d effects: %+v", len(story.Effects), story.Effects)
@@ -233,7 +233,7 @@ func TestWrongForms(t *testing.T) {
 			t.Errorf("%q: %d, want %d with %q: %s", c.form, answer.Code, c.code, c.says, answer.Body)
 		}
 	}
-	story, err := w.Show(t.Context(), "batches/dead")
+	story, err := w.Operations.Show(t.Context(), "batches/dead")
 	w.do(err)
 	if e := story.Effects[0]; e.State != ledger.EffectDead || len(e.Replays) > 0 {
 		t.Errorf("something was done: %+v", e)

@@ -53,7 +53,7 @@ func TestBrowserLive(t *testing.T) {
 	b := newBrowser(w, w.console)
 	b.do(chromedp.Navigate(b.server+"/console/intents"), chromedp.WaitVisible(chromedp.CSS(".empty")),
 		chromedp.Focus(chromedp.CSS(".search input")))
-	_, err := w.Intend(t.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-4"}})
+	_, err := w.Intents.Intend(t.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-4"}})
 	w.do(err)
 	b.shows("night-4")
 	if focused := value[string](b, "document.activeElement.name"); focused != "q" {

@@ -47,7 +47,7 @@ func loadEffects(c *Console, r *request) (any, error) {
 	}
 	switch p.Show {
 	case "":
-		page, err := c.ledger.OpenEffects(r, after, rows)
+		page, err := c.ledger.Effects.Open(r, after, rows)
 		for _, due := range page.Items {
 			p.Rows = append(p.Rows, due.Effect)
 		}
@@ -83,7 +83,7 @@ func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) erro
 	if err != nil {
 		return err
 	}
-	total, err := c.ledger.CountOperations(r, ledger.Filter{Dead: true})
+	total, err := c.ledger.Operations.Count(r, ledger.Filter{Dead: true})
 	p.Total = total.String()
 	return err
 }
@@ -112,12 +112,12 @@ func failingAddress(phrase.FailureGroup) string { return "/console/effects" }
 // deadEffects reads the dead effects of the newest operations that have one. limit is that of the
 // operations.
 func (c *Console) deadEffects(r *request, after ledger.Cursor, limit int) (page ledger.Page[ledger.Effect], err error) {
-	records, err := c.ledger.List(r, ledger.Filter{Dead: true, After: after, Limit: limit})
+	records, err := c.ledger.Operations.List(r, ledger.Filter{Dead: true, After: after, Limit: limit})
 	if err != nil {
 		return page, err
 	}
 	page.Next = records.Next
-	page.Items, page.Broken, err = c.ledger.DeadEffects(r, records.Items)
+	page.Items, page.Broken, err = c.ledger.Effects.Dead(r, records.Items)
 	page.Broken = append(records.Broken, page.Broken...)
 	return page, err
 }

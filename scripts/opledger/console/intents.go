@@ -35,7 +35,7 @@ func loadIntents(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.ledger.WaitingIntents(r, after, rows)
+	page, err := c.ledger.Intents.Waiting(r, after, rows)
 	p := listPage[ledger.Intent]{Broken: page.Broken, Next: nextPage("/console/intents", page.Next)}
 	for _, due := range page.Items {
 		p.Rows = append(p.Rows, due.Intent)
@@ -46,14 +46,14 @@ func loadIntents(c *Console, r *request) (any, error) {
 // An intentPage is what intent.html shows.
 type intentPage struct {
 	ledger.Intent
-	Decided  *operation.Abandonment // the operator's; nil: none
+	Decided  *operation.Decided // the operator's; nil: none
 	Remedies []remedy
 	ShowLine string // the command that prints the same
 }
 
 func loadIntent(c *Console, r *request) (any, error) {
 	id := r.query.Get(theKey)
-	intent, err := c.ledger.Intent(r, id)
+	intent, err := c.ledger.Intents.Read(r, id)
 	if err != nil {
 		return nil, err
 	}

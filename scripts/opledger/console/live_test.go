@@ -71,7 +71,7 @@ func TestLive(t *testing.T) {
 	if n := w.console.live.count(); n != 1 {
 		t.Errorf("%d pages are read for two watchers of one", n)
 	}
-	_, err := w.Intend(t.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-3"}})
+	_, err := w.Intents.Intend(t.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-3"}})
 	w.do(err)
 	if line := first("night-3"); !strings.HasPrefix(line, "data: ") {
 		t.Errorf("%q", line)

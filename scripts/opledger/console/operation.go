@@ -44,7 +44,7 @@ func loadOperation(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, badRequest{err}
 	}
-	found, err := c.ledger.Find(r, name)
+	found, err := c.ledger.Operations.Find(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +55,11 @@ func loadOperation(c *Console, r *request) (any, error) {
 	if len(found) == 1 {
 		key = found[0]
 	}
-	story, err := c.ledger.Show(r, key)
+	story, err := c.ledger.Operations.Show(r, key)
 	if err != nil {
 		return nil, err
 	}
-	intent, err := c.ledger.IntentOf(r, story.Record)
+	intent, err := c.ledger.Intents.Of(r, story.Record)
 	view := c.view(r)
 	paused, _, pauseErr := c.pause(r)
 	view.Paused, err = paused, errors.Join(err, pauseErr)
@@ -83,7 +83,7 @@ func loadOperation(c *Console, r *request) (any, error) {
 		if e.Progress != nil {
 			part.Items = phrase.Items(*e.Progress)
 			if e.Progress.Failed > 0 {
-				page, itemsErr := c.ledger.FailedItems(r, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
+				page, itemsErr := c.ledger.Items.Failed(r, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
 				part.Failed, err = page.Items, errors.Join(err, itemsErr)
 			}
 		}

@@ -105,7 +105,7 @@ func loadOperations(c *Console, r *request) (any, error) {
 	}
 	p.Filtered = p.Filter.JobKind != "" || p.State != "" || p.Filter.Collection != "" || p.Show != "" || p.Since != ""
 	p.Empty = p.emptyWords()
-	page, err := c.ledger.List(r, p.Filter)
+	page, err := c.ledger.Operations.List(r, p.Filter)
 	if err != nil {
 		return p, err
 	}
@@ -125,7 +125,7 @@ func (p *operationsPage) count(c *Console, r *request) error {
 	if !p.Filtered || !p.Filter.Counted() {
 		return nil
 	}
-	total, err := c.ledger.CountOperations(r, p.Filter)
+	total, err := c.ledger.Operations.Count(r, p.Filter)
 	p.Total = total.String()
 	return err
 }
@@ -140,7 +140,7 @@ func (p *operationsPage) first(c *Console, r *request) error {
 		{Conflict: true, Since: r.now.Add(-overview.ConflictsFor), Limit: firstRows},
 		{Late: r.now, Limit: firstRows},
 	} {
-		page, err := c.ledger.List(r, filter)
+		page, err := c.ledger.Operations.List(r, filter)
 		if err != nil {
 			return err
 		}

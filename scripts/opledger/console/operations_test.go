@@ -91,7 +91,7 @@ func TestLate(t *testing.T) {
 	w := newWorld(t)
 	for i, hours := range []int{33, 20, 30} {
 		key := operation.Key(fmt.Sprint("operations/late", i))
-		_, err := w.Register(w.Context(), ledger.Registration{
+		_, err := w.Operations.Register(w.Context(), ledger.Registration{
 			Name:        operation.Name{Key: key, Resource: "models/veo/" + string(key)},
 			SubmittedAt: w.now.Add(-time.Duration(hours) * time.Hour),
 		})

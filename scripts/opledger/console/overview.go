@@ -58,7 +58,7 @@ func loadOverview(c *Console, r *request) (any, error) {
 	o, err := overview.Read(r, c.ledger, overview.Options{
 		Interval: c.options.Interval, Most: c.options.Most, Paused: c.options.Effects.Paused,
 	})
-	newest, endsErr := c.ledger.Ends(r, ledger.Cursor{}, c.options.Ends)
+	newest, endsErr := c.ledger.Operations.Ends(r, ledger.Cursor{}, c.options.Ends)
 	p := overviewPage{
 		Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial,
 	}

@@ -19,7 +19,7 @@ type passesPage struct {
 }
 
 func loadPasses(c *Console, r *request) (any, error) {
-	last, now, err := c.ledger.LastPass(r)
+	last, now, err := c.ledger.Passes.Last(r)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (c *Console) unpause() []remedy {
 
 // pause returns whether effects are paused, as far as it is known, and who says so.
 func (c *Console) pause(r *request) (paused bool, by string, err error) {
-	last, now, err := c.ledger.LastPass(r)
+	last, now, err := c.ledger.Passes.Last(r)
 	o := overview.Overview{At: now, LastPass: last}
 	paused = c.options.Effects.Paused || last.Effects == ledger.EffectsPaused
 	if paused {

@@ -26,7 +26,7 @@ func TestPicture(t *testing.T) {
 	w := newWorld(t)
 	w.now = time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC)
 	const key = operation.Key("batches/reviews")
-	_, err := w.Intend(w.Context(), ledger.Intention{
+	_, err := w.Intents.Intend(w.Context(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: "nightly-2026-11-21", JobKind: "nightly"},
 	})
 	w.do(err)
@@ -34,7 +34,7 @@ func TestPicture(t *testing.T) {
 	w.register(key, "nightly", "nightly-2026-11-21")
 	w.pass(6 * time.Minute)
 	event := func(id, kind string, state operation.State, source operation.Source) {
-		_, err := w.Ingest(w.Context(), operation.Event{
+		_, err := w.Operations.Ingest(w.Context(), operation.Event{
 			Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: id, Source: source, Type: kind,
 			State: state, UpdateTime: w.now,
 		})
@@ -48,7 +48,7 @@ func TestPicture(t *testing.T) {
 	w.pass(2 * time.Second)
 	event("msg_2", "batch.running", operation.Running, operation.Webhook)
 	w.pass(2 * time.Second)
-	w.attempt(key, func(ctx context.Context, lease ledger.Lease) error { return w.Finish(ctx, lease) })
+	w.attempt(key, func(ctx context.Context, lease ledger.Lease) error { return w.Effects.Finish(ctx, lease) })
 	w.pass(time.Minute)
 
 	shown, err := loadOperation(w.console, &request{

@@ -36,7 +36,7 @@ func TestPrintable(t *testing.T) {
 	if got := w.post(form); got.Code != 200 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	rec, err := w.Record(t.Context(), key)
+	rec, err := w.Operations.Read(t.Context(), key)
 	if err != nil || rec.Abandoned == nil {
 		t.Errorf("%+v %v", rec, err)
 	}

@@ -14,7 +14,7 @@ func loadQuarantine(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.ledger.ListQuarantined(r, ledger.QuarantineFilter{After: after, Limit: rows})
+	page, err := c.ledger.Quarantine.List(r, ledger.QuarantineFilter{After: after, Limit: rows})
 	return listPage[ledger.Quarantined]{
 		Rows: page.Items, Broken: page.Broken, Next: nextPage("/console/quarantine", page.Next),
 	}, err
@@ -35,7 +35,7 @@ const mostShown = 64 << 10
 
 func loadQuarantined(c *Console, r *request) (any, error) {
 	id := r.query.Get(theKey)
-	q, body, err := c.ledger.ReadQuarantined(r, id)
+	q, body, err := c.ledger.Quarantine.Read(r, id)
 	if err != nil {
 		return nil, err
 	}

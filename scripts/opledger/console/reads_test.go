@@ -54,11 +54,11 @@ func TestReads(t *testing.T) {
 		}
 		w.event(dead, "m-"+string(dead)+"-2", operation.Failed, operation.Webhook)
 		w.attempt(dead, func(ctx context.Context, lease ledger.Lease) error {
-			return w.MarkDead(ctx, lease, fmt.Errorf("the receiver answered %d", 400+i%2))
+			return w.Effects.MarkDead(ctx, lease, fmt.Errorf("the receiver answered %d", 400+i%2))
 		})
-		_, err := w.Quarantine(t.Context(), ledger.Suspect{ID: fmt.Sprint("msg", i), Reason: "malformed"})
+		_, err := w.Quarantine.Add(t.Context(), ledger.Suspect{ID: fmt.Sprint("msg", i), Reason: "malformed"})
 		w.do(err)
-		_, err = w.Intend(t.Context(), ledger.Intention{
+		_, err = w.Intents.Intend(t.Context(), ledger.Intention{
 			Submission: operation.Submission{CorrelationID: fmt.Sprint("night-", i)},
 		})
 		w.do(err)

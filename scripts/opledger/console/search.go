@@ -21,7 +21,7 @@ func (c *Console) find(ctx context.Context, text string) string {
 	if text == "" {
 		return "/console/operations"
 	}
-	if intent, err := c.ledger.Intent(ctx, text); err == nil {
+	if intent, err := c.ledger.Intents.Read(ctx, text); err == nil {
 		if intent.State == ledger.IntentBound {
 			return link("/console/operation", theKey, string(intent.Operation), "q", text)
 		}

@@ -76,7 +76,7 @@ func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
 
 func (w *world) register(key operation.Key, kind, correlation string) {
 	w.Helper()
-	_, err := w.Register(w.Context(), ledger.Registration{
+	_, err := w.Operations.Register(w.Context(), ledger.Registration{
 		Name:       operation.Name{Key: key, Resource: string(key)},
 		Submission: operation.Submission{JobKind: kind, CorrelationID: correlation}, SubmittedAt: w.now,
 	})
@@ -85,7 +85,7 @@ func (w *world) register(key operation.Key, kind, correlation string) {
 
 func (w *world) event(key operation.Key, id string, state operation.State, source operation.Source) {
 	w.Helper()
-	_, err := w.Ingest(w.Context(), operation.Event{
+	_, err := w.Operations.Ingest(w.Context(), operation.Event{
 		Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: id, Source: source, Type: "batch.event",
 		State: state, UpdateTime: w.now,
 	})
@@ -95,7 +95,7 @@ func (w *world) event(key operation.Key, id string, state operation.State, sourc
 // attempt claims the effect of an operation, and ends the attempt.
 func (w *world) attempt(key operation.Key, end func(context.Context, ledger.Lease) error) {
 	w.Helper()
-	grant, err := w.Claim(w.Context(), key, "publish")
+	grant, err := w.Effects.Claim(w.Context(), key, "publish")
 	w.do(err)
 	w.pass(1200 * time.Millisecond)
 	w.do(end(w.Context(), grant.Lease))
@@ -104,7 +104,7 @@ func (w *world) attempt(key operation.Key, end func(context.Context, ledger.Leas
 func (w *world) fails(key operation.Key, text string, wait time.Duration) {
 	w.Helper()
 	w.attempt(key, func(ctx context.Context, lease ledger.Lease) error {
-		_, err := w.Release(ctx, lease, errors.New(text), wait)
+		_, err := w.Effects.Release(ctx, lease, errors.New(text), wait)
 		return err
 	})
 }
@@ -119,7 +119,7 @@ func (w *world) fails(key operation.Key, text string, wait time.Duration) {
 //	batches/stranger  settled and not registered
 func (w *world) fill() {
 	w.Helper()
-	_, err := w.Intend(w.Context(), ledger.Intention{
+	_, err := w.Intents.Intend(w.Context(), ledger.Intention{
 		Submission: operation.Submission{CorrelationID: "night-1", JobKind: "nightly"},
 	})
 	w.do(err)
@@ -144,23 +144,23 @@ func (w *world) fill() {
 	w.event("batches/done", "m3", operation.Running, operation.Webhook)
 	w.event("batches/done", "m4", operation.Failed, operation.Webhook)
 	w.pass(20 * time.Minute)
-	w.attempt("batches/done", func(ctx context.Context, lease ledger.Lease) error { return w.Finish(ctx, lease) })
+	w.attempt("batches/done", func(ctx context.Context, lease ledger.Lease) error { return w.Effects.Finish(ctx, lease) })
 	w.attempt("batches/dead", func(ctx context.Context, lease ledger.Lease) error {
-		return w.MarkDead(ctx, lease, errors.New("the receiver answered 400: "+hostile))
+		return w.Effects.MarkDead(ctx, lease, errors.New("the receiver answered 400: "+hostile))
 	})
 	w.fails("batches/failing", "the receiver answered 500", time.Hour)
 	for range 3 {
-		_, err := w.NoteCondition(w.Context(), "batches/missing", ledger.ConditionNotFound)
+		_, err := w.Operations.RecordCondition(w.Context(), "batches/missing", ledger.ConditionNotFound)
 		w.do(err)
 		w.pass(time.Minute)
 	}
-	_, err = w.Quarantine(w.Context(), ledger.Suspect{
+	_, err = w.Quarantine.Add(w.Context(), ledger.Suspect{
 		ID: "msg_bad", Reason: "malformed", Detail: "no JSON: " + hostile, Body: []byte(hostile),
 	})
 	w.do(err)
-	_, err = w.Intend(w.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-2"}})
+	_, err = w.Intents.Intend(w.Context(), ledger.Intention{Submission: operation.Submission{CorrelationID: "night-2"}})
 	w.do(err)
-	lookups, err := w.BeginLookups(w.Context(), time.Minute)
+	lookups, err := w.Passes.Begin(w.Context(), time.Minute)
 	w.do(err)
 	w.do(lookups.Report(w.Context(), ledger.Pass{
 		Began: w.now.Add(-2 * time.Second), Ended: w.now, Outcome: ledger.PassErrors, Due: 3, Checked: 2, Settled: 1,

@@ -21,7 +21,7 @@ import (
 type Decider struct {
 	Outside terminal.Environment
 	store   string
-	ledger.Abandonment
+	ledger.Decision
 }
 
 // Flags adds the store, who decides and why, and how that is printed.

@@ -36,11 +36,11 @@ type Found struct {
 // A foundDecision records the decision about one of them.
 type foundDecision struct {
 	name   string
-	record func(ledger.Abandonment) (asJSON any, words string, err error)
+	record func(ledger.Decision) (asJSON any, words string, err error)
 }
 
 // Add adds one, and how the decision about it is recorded.
-func (f *Found) Add(name string, record func(ledger.Abandonment) (any, string, error)) {
+func (f *Found) Add(name string, record func(ledger.Decision) (any, string, error)) {
 	f.decisions = append(f.decisions, foundDecision{name, record})
 }
 
@@ -90,7 +90,7 @@ func (m *Many) record(ctx context.Context, decisions []foundDecision) error {
 				len(decisions), terminal.ErrInterrupted))
 			break
 		}
-		asJSON, words, err := d.record(m.Abandonment)
+		asJSON, words, err := d.record(m.Decision)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", d.name, open.WithRemedy(err)))
 			continue

@@ -55,8 +55,9 @@ func TestResolveSeveral(t *testing.T) {
 		return func(ctx context.Context, l *ledger.Ledger) error {
 			var errs []error
 			for _, key := range keys {
-				_, err := l.Ingest(ctx, operation.Event{Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: id,
-					Source: operation.Webhook, State: state})
+				_, err := l.Operations.Ingest(ctx,
+					operation.Event{Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: id,
+						Source: operation.Webhook, State: state})
 				errs = append(errs, err)
 			}
 			return errors.Join(errs...)
@@ -91,7 +92,7 @@ func TestResolveAllQuarantined(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
 		for id, reason := range map[string]string{"m1": "malformed", "m2": "malformed", "m3": "refused-by-store"} {
-			if _, err := l.Quarantine(ctx, ledger.Suspect{ID: id, Reason: reason, Body: []byte("{}")}); err != nil {
+			if _, err := l.Quarantine.Add(ctx, ledger.Suspect{ID: id, Reason: reason, Body: []byte("{}")}); err != nil {
 				return err
 			}
 		}

@@ -100,7 +100,8 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 	}
 	target.ClaimableAt = time.Time{}
 	if report.Outcome == effect.Early || report.Outcome == effect.Failed {
-		effects, _, err := r.server.Ledger.Effects(ctx, ledger.EffectName{Operation: target.Operation, Effect: target.Effect})
+		effects, _, err := r.server.Ledger.Effects.Read(ctx,
+			ledger.EffectName{Operation: target.Operation, Effect: target.Effect})
 		if err != nil || len(effects) == 0 {
 			return target, err
 		}

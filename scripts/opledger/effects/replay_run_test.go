@@ -75,13 +75,13 @@ func TestReplayCounts(t *testing.T) {
 	early := commandtest.NewFile(t)
 	early.Dead("batches/a", "batches/b")
 	early.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Replay(ctx, ledger.Message{Operation: "batches/b", Effect: "log", ID: "m1"})
+		_, err := l.Effects.Replay(ctx, ledger.Message{Operation: "batches/b", Effect: "log", ID: "m1"})
 		if err != nil {
 			return err
 		}
-		grant, err := l.Claim(ctx, "batches/b", "log")
+		grant, err := l.Effects.Claim(ctx, "batches/b", "log")
 		if err == nil {
-			_, err = l.Release(ctx, grant.Lease, errors.New("down"), time.Hour)
+			_, err = l.Effects.Release(ctx, grant.Lease, errors.New("down"), time.Hour)
 		}
 		return err
 	})

@@ -130,7 +130,7 @@ func (s replaySelection) ofPage(
 	if !byEffect {
 		return targets, nil, nil
 	}
-	effects, broken, err := l.DeadEffects(ctx, records)
+	effects, broken, err := l.Effects.Dead(ctx, records)
 	chosen := map[replayTarget]bool{}
 	for _, e := range effects {
 		if s.chooses(e, settled[e.Operation]) {

@@ -117,7 +117,7 @@ func TestReplayWaived(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Dead("batches/a")
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.WaiveEffect(ctx, "batches/a", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
+		_, err := l.Effects.Waive(ctx, "batches/a", "log", ledger.Decision{By: "ops", Why: "by hand"})
 		return err
 	})
 	for _, args := range [][]string{{"batches/a"}, {"--state", "succeeded", "--yes"}, {"--dead", "--yes"}} {

@@ -73,7 +73,7 @@ func TestReplayNothing(t *testing.T) {
 	}
 	f.Dead("batches/w")
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.WaiveEffect(ctx, "batches/w", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
+		_, err := l.Effects.Waive(ctx, "batches/w", "log", ledger.Decision{By: "ops", Why: "by hand"})
 		return err
 	})
 	commandtest.Run(t, nil, "replay", "batches/w", "--store", f.Store()).Want(t, terminal.ExitDone).
@@ -165,7 +165,7 @@ func TestFollowsPause(t *testing.T) {
 func saw(f commandtest.File, pause ledger.Pause) {
 	f.T.Helper()
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		lookups, err := l.BeginLookups(ctx, time.Second)
+		lookups, err := l.Passes.Begin(ctx, time.Second)
 		if err != nil {
 			return err
 		}

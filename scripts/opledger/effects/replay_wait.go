@@ -81,7 +81,7 @@ func (r *replayer) look(ctx context.Context, run *replayRun, some []int) (open [
 			names = append(names, ledger.EffectName{Operation: target.Operation, Effect: target.Effect})
 			waiting[ledger.EffectPath(target.Operation, target.Effect)] = i
 		}
-		effects, broken, err := r.server.Ledger.Effects(ctx, names...)
+		effects, broken, err := r.server.Ledger.Effects.Read(ctx, names...)
 		if err != nil {
 			return nil, err
 		}

@@ -25,14 +25,14 @@ func NewWaive(outside terminal.Environment) *cobra.Command {
 		Args:    terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
-				stands, words, err := a.Waive(cmd.Context(), key, effect, d.Abandonment)
+				stands, words, err := a.Waive(cmd.Context(), key, effect, d.Decision)
 				if errors.Is(err, ledger.ErrNotFound) {
 					rec, readErr := recordOrAlerts(cmd.Context(), a.Ledger, key)
 					if err = readErr; err == nil {
 						err = noEffect(rec, effect, "")
 					}
 				}
-				return waivedJSON{key, effect, stands.Abandonment, stands.Recorded}, words, err
+				return waivedJSON{key, effect, stands.Decided, stands.Recorded}, words, err
 			})
 		},
 	}
@@ -43,8 +43,8 @@ func NewWaive(outside terminal.Environment) *cobra.Command {
 
 // A waivedJSON is the decision that stands as JSON, and whether it is this one.
 type waivedJSON struct {
-	Operation operation.Key         `json:"operation"`
-	Effect    string                `json:"effect"`
-	Waived    operation.Abandonment `json:"waived"`
-	Recorded  bool                  `json:"recorded"`
+	Operation operation.Key     `json:"operation"`
+	Effect    string            `json:"effect"`
+	Waived    operation.Decided `json:"waived"`
+	Recorded  bool              `json:"recorded"`
 }

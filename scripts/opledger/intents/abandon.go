@@ -25,8 +25,8 @@ func newAbandon(outside terminal.Environment) *cobra.Command {
 				return err
 			}
 			return d.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
-				stands, words, err := a.AbandonIntent(cmd.Context(), id, d.Abandonment)
-				return abandonedIntentJSON{id, stands.Abandonment, stands.Recorded}, words, withPrefixRemedy(err, id)
+				stands, words, err := a.AbandonIntent(cmd.Context(), id, d.Decision)
+				return abandonedIntentJSON{id, stands.Decided, stands.Recorded}, words, withPrefixRemedy(err, id)
 			})
 		},
 	}
@@ -36,7 +36,7 @@ func newAbandon(outside terminal.Environment) *cobra.Command {
 
 // An abandonedIntentJSON is the decision that stands as JSON, and whether it is this one.
 type abandonedIntentJSON struct {
-	Intent    string                `json:"intent"`
-	Abandoned operation.Abandonment `json:"abandoned"`
-	Recorded  bool                  `json:"recorded"`
+	Intent    string            `json:"intent"`
+	Abandoned operation.Decided `json:"abandoned"`
+	Recorded  bool              `json:"recorded"`
 }

@@ -19,11 +19,11 @@ func TestAbandonIntent(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Register()
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{
+		_, err := l.Intents.Intend(ctx, ledger.Intention{
 			Submission: operation.Submission{CorrelationID: "night 1"}, Collection: operation.Batches,
 		})
 		if err == nil {
-			_, err = l.Register(ctx, ledger.Registration{
+			_, err = l.Operations.Register(ctx, ledger.Registration{
 				Name:       operation.Name{Key: "batches/a", Resource: "batches/a"},
 				Submission: operation.Submission{CorrelationID: "bound"},
 			})

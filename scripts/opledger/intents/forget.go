@@ -45,11 +45,11 @@ func newForget(outside terminal.Environment) *cobra.Command {
 func forgetIntent(
 	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, id string, agree func(string) error,
 ) error {
-	intent, err := l.Intent(ctx, id)
+	intent, err := l.Intents.Read(ctx, id)
 	if err != nil {
 		return withPrefixRemedy(err, id)
 	}
-	switch err := l.CanForgetIntent(ctx, intent); {
+	switch err := l.Intents.CanForget(ctx, intent); {
 	case errors.Is(err, ledger.ErrIntentInUse):
 		return fmt.Errorf("%w; opledger forget %s deletes both", err, intent.Operation)
 	case err != nil:
@@ -65,7 +65,7 @@ func forgetIntent(
 	if err := agree("The intent " + about + ". Delete it permanently?"); err != nil {
 		return err
 	}
-	if err := l.ForgetIntent(ctx, intent); err != nil {
+	if err := l.Intents.Forget(ctx, intent); err != nil {
 		return err
 	}
 	if outside.JSON {

@@ -18,9 +18,9 @@ func TestForgetIntent(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: "night 1"}})
+		_, err := l.Intents.Intend(ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: "night 1"}})
 		name := operation.Name{Key: "batches/a", Resource: "batches/a"}
-		_, registerErr := l.Register(ctx, ledger.Registration{
+		_, registerErr := l.Operations.Register(ctx, ledger.Registration{
 			Name: name, Submission: operation.Submission{CorrelationID: "night-2"},
 		})
 		return errors.Join(err, registerErr)
@@ -54,7 +54,7 @@ func TestIntentPrefix(t *testing.T) {
 	f := commandtest.NewFile(t)
 	intend := func(id string) {
 		f.With(func(ctx context.Context, l *ledger.Ledger) error {
-			_, err := l.Intend(ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: id}})
+			_, err := l.Intents.Intend(ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: id}})
 			return err
 		})
 	}

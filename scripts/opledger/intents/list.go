@@ -54,7 +54,7 @@ func newList(outside terminal.Environment) *cobra.Command {
 func listIntents(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, s terminal.Screen, after ledger.Cursor, limit int, asJSON bool,
 ) error {
-	page, err := l.WaitingIntents(ctx, after, limit)
+	page, err := l.Intents.Waiting(ctx, after, limit)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func listIntents(
 		}
 	}
 	headings := []any{"CORRELATION ID", "STATE", "COLLECTION", "JOB KIND", "AGE", "GIVEN UP AT", "NEXT SEARCH"}
-	total := func() (ledger.Total, error) { return l.CountWaitingIntents(ctx) }
+	total := func() (ledger.Total, error) { return l.Intents.CountWaiting(ctx) }
 	return errors.Join(
 		terminal.PrintPage(w, s, headings, rows, page.Broken),
 		terminal.PrintMore(w, len(rows)+len(page.Broken), total, page.Next),

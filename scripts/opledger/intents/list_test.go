@@ -26,14 +26,15 @@ func TestListIntents(t *testing.T) {
 	commandtest.Run(t, variables, "intent", "list", "--json").Want(t, terminal.ExitDone).Says(t, `"intents": []`)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, id := range []string{"c-1", "c-2\x1b[2J", "bound"} {
-			if _, err := l.Intend(ctx, ledger.Intention{
+			if _, err := l.Intents.Intend(ctx, ledger.Intention{
 				Submission: operation.Submission{CorrelationID: id, JobKind: "nightly"}, Collection: operation.Batches,
 			}); err != nil {
 				return err
 			}
 		}
-		_, err := l.Register(ctx, ledger.Registration{Name: operation.Name{Key: "batches/a", Resource: "batches/a"},
-			Submission: operation.Submission{CorrelationID: "bound"}})
+		_, err := l.Operations.Register(ctx,
+			ledger.Registration{Name: operation.Name{Key: "batches/a", Resource: "batches/a"},
+				Submission: operation.Submission{CorrelationID: "bound"}})
 		return err
 	})
 	s := commandtest.Run(t, variables, "intent", "list").Want(t, terminal.ExitDone)
@@ -63,9 +64,9 @@ $`).MatchString(s.Out) {
 	commandtest.Run(t, variables, "show", "batches/a").Want(t, terminal.ExitDone).Says(t, "correlation id ", "bound")
 
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		page, err := l.WaitingIntents(ctx, ledger.Cursor{}, 1)
+		page, err := l.Intents.Waiting(ctx, ledger.Cursor{}, 1)
 		if err == nil {
-			_, err = l.AbandonIntent(ctx, page.Items[0], time.Now(), "")
+			_, err = l.Intents.Abandon(ctx, page.Items[0], time.Now(), "")
 		}
 		return err
 	})

@@ -46,7 +46,7 @@ func newShow(outside terminal.Environment) *cobra.Command {
 
 // showIntent prints the intent of a correlation id [G6].
 func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, asJSON bool) error {
-	intent, err := l.Intent(ctx, id)
+	intent, err := l.Intents.Read(ctx, id)
 	if err != nil {
 		return withPrefixRemedy(err, id)
 	}

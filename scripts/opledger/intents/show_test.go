@@ -18,18 +18,18 @@ func TestIntentUnlisted(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{
+		_, err := l.Intents.Intend(ctx, ledger.Intention{
 			Submission: operation.Submission{CorrelationID: "night"}, Collection: operation.Batches,
 		})
 		if err != nil {
 			return err
 		}
-		page, err := l.WaitingIntents(ctx, ledger.Cursor{}, 1)
+		page, err := l.Intents.Waiting(ctx, ledger.Cursor{}, 1)
 		if err != nil {
 			return err
 		}
 		later := time.Now().Add(time.Hour)
-		_, err = l.PostponeIntent(ctx, page.Items[0].Unlisted(time.Time{}, later), later)
+		_, err = l.Intents.Postpone(ctx, page.Items[0].Unlisted(time.Time{}, later), later)
 		return err
 	})
 	s := commandtest.Run(t, nil, "intent", "show", "night", "--store", f.Store()).Want(t, terminal.ExitDone)
@@ -48,11 +48,11 @@ func TestShowIntent(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Register("batches/a")
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{
+		_, err := l.Intents.Intend(ctx, ledger.Intention{
 			Submission: operation.Submission{CorrelationID: "night/1", JobKind: "nightly"}, Collection: operation.Batches,
 		})
 		if err == nil {
-			_, err = l.KeepName(ctx, "night/1", operation.Name{Key: "batches/x", Resource: "projects/p/batches/x"})
+			_, err = l.Intents.KeepName(ctx, "night/1", operation.Name{Key: "batches/x", Resource: "projects/p/batches/x"})
 		}
 		return err
 	})

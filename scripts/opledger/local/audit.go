@@ -59,7 +59,7 @@ func (a *audit) read(ctx context.Context) (map[operation.Key]operation.Record, e
 	earlier := map[operation.Key]bool{} // of other runs in the same store
 	filter := ledger.Filter{Limit: 500}
 	for {
-		page, err := a.ledger.List(ctx, filter)
+		page, err := a.ledger.Operations.List(ctx, filter)
 		if ctx.Err() != nil {
 			return nil, nil
 		}

@@ -57,10 +57,10 @@ func newScene(t *testing.T) *scene {
 		acked: func() []operation.Key { return []operation.Key{key} },
 	}}
 	name := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(ctx, ledger.Registration{Name: name}); err != nil {
+	if _, err := l.Operations.Register(ctx, ledger.Registration{Name: name}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(ctx, operation.Event{
+	if _, err := l.Operations.Ingest(ctx, operation.Event{
 		Name: name, DeliveryID: "1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 	}); err != nil {
 		t.Fatal(err)
@@ -71,10 +71,10 @@ func newScene(t *testing.T) *scene {
 // runEffect does the effect and records it.
 func (s *scene) runEffect() {
 	s.t.Helper()
-	grant, err := s.audit.ledger.Claim(s.t.Context(), s.key, publishEffect)
+	grant, err := s.audit.ledger.Effects.Claim(s.t.Context(), s.key, publishEffect)
 	if err == nil {
 		s.audit.receiver.receive(grant.Lease.IdempotencyKey, string(grant.Lease.Payload))
-		err = s.audit.ledger.Finish(s.t.Context(), grant.Lease)
+		err = s.audit.ledger.Effects.Finish(s.t.Context(), grant.Lease)
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -84,9 +84,9 @@ func (s *scene) runEffect() {
 // markEffectDead makes the effect dead.
 func (s *scene) markEffectDead() {
 	s.t.Helper()
-	grant, err := s.audit.ledger.Claim(s.t.Context(), s.key, publishEffect)
+	grant, err := s.audit.ledger.Effects.Claim(s.t.Context(), s.key, publishEffect)
 	if err == nil {
-		err = s.audit.ledger.MarkDead(s.t.Context(), grant.Lease, errors.New("no"))
+		err = s.audit.ledger.Effects.MarkDead(s.t.Context(), grant.Lease, errors.New("no"))
 	}
 	if err != nil {
 		s.t.Fatal(err)

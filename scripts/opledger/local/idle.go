@@ -58,7 +58,7 @@ func (a *audit) hasScheduledWork(ctx context.Context, d time.Duration) (bool, er
 		if !r.Registered || r.Effects[publishEffect] != operation.EffectOpen {
 			continue
 		}
-		story, err := a.ledger.Show(ctx, r.Key)
+		story, err := a.ledger.Operations.Show(ctx, r.Key)
 		if err != nil {
 			return false, fmt.Errorf("watching the effects of %s: %w", r.Key, err)
 		}

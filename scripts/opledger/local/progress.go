@@ -76,7 +76,7 @@ func (t *Table) Show(p Progress) {
 			effect = string(status)
 		}
 		lines = append(lines, fmt.Sprintf("  %-22s %-10s %-10s look-ups %d  effect %s",
-			shorten(string(r.Key), 22), r.State, r.SettledBy, r.Attempts, effect))
+			shorten(string(r.Key), 22), r.State, r.SettledBy, r.LookUps, effect))
 	}
 	lines = lines[:min(len(lines), max(height-1, 1))]
 	for len(lines) < t.drawn {

@@ -45,9 +45,9 @@ func (s *scene) another(i int) {
 	s.t.Helper()
 	key := operation.Key(fmt.Sprintf("batches/another-%d", i))
 	name := operation.Name{Key: key, Resource: string(key)}
-	_, err := s.audit.ledger.Register(s.t.Context(), ledger.Registration{Name: name})
+	_, err := s.audit.ledger.Operations.Register(s.t.Context(), ledger.Registration{Name: name})
 	if err == nil {
-		_, err = s.audit.ledger.Ingest(s.t.Context(), operation.Event{
+		_, err = s.audit.ledger.Operations.Ingest(s.t.Context(), operation.Event{
 			Name: name, DeliveryID: "1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 		})
 	}
@@ -96,9 +96,9 @@ func TestWatchEndsWhenIdle(t *testing.T) {
 func TestWatchWaitsForScheduledWork(t *testing.T) {
 	t.Parallel()
 	got, took := inBubble(t, 1, time.Hour, func(s *scene) {
-		grant, err := s.audit.ledger.Claim(s.t.Context(), s.key, publishEffect)
+		grant, err := s.audit.ledger.Effects.Claim(s.t.Context(), s.key, publishEffect)
 		if err == nil {
-			_, err = s.audit.ledger.Release(s.t.Context(), grant.Lease, errors.New("no"), 2*time.Minute)
+			_, err = s.audit.ledger.Effects.Release(s.t.Context(), grant.Lease, errors.New("no"), 2*time.Minute)
 		}
 		if err != nil {
 			s.t.Error(err)

@@ -53,7 +53,7 @@ func EachPage(
 	ctx context.Context, l *ledger.Ledger, filter ledger.Filter, do func(ledger.Page[operation.Record]) error,
 ) error {
 	for {
-		page, err := l.List(ctx, filter)
+		page, err := l.Operations.List(ctx, filter)
 		if err == nil {
 			err = do(page)
 		}

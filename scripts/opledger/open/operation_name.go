@@ -26,7 +26,7 @@ func ParseOperationName(text string) (OperationName, error) {
 // KeyIn returns the operation's key. A bare id names the one operation in the ledger that has it, in
 // any collection.
 func (n OperationName) KeyIn(ctx context.Context, l *ledger.Ledger) (operation.Key, error) {
-	found, err := l.Find(ctx, n.Name)
+	found, err := l.Operations.Find(ctx, n.Name)
 	if err != nil {
 		return "", err
 	}

@@ -53,7 +53,7 @@ func (p *publisher) serves(t *testing.T, f commandtest.File, args ...string) com
 func statuses(f commandtest.File, key operation.Key) (statuses map[string]operation.EffectStatus) {
 	f.T.Helper()
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		rec, err := l.Record(ctx, key)
+		rec, err := l.Operations.Read(ctx, key)
 		statuses = rec.Effects
 		return err
 	})
@@ -158,7 +158,7 @@ func TestReadersTakeSettings(t *testing.T) {
 	s.Stop()
 	f.With(func(ctx context.Context, l *ledger.Ledger) error { // the pass is three intervals old
 		for {
-			last, now, err := l.LastPass(ctx)
+			last, now, err := l.Passes.Last(ctx)
 			if err != nil || now.Sub(last.Ended) > 60*time.Millisecond {
 				return err
 			}

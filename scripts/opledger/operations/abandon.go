@@ -22,8 +22,8 @@ func NewAbandon(outside terminal.Environment) *cobra.Command {
 		Args:    terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
-				stands, words, err := a.Abandon(cmd.Context(), key, d.Abandonment)
-				return abandonedJSON{key, stands.Abandonment, stands.Recorded}, words, err
+				stands, words, err := a.Abandon(cmd.Context(), key, d.Decision)
+				return abandonedJSON{key, stands.Decided, stands.Recorded}, words, err
 			})
 		},
 	}
@@ -33,7 +33,7 @@ func NewAbandon(outside terminal.Environment) *cobra.Command {
 
 // An abandonedJSON is the decision that stands as JSON, and whether it is this one.
 type abandonedJSON struct {
-	Operation operation.Key         `json:"operation"`
-	Abandoned operation.Abandonment `json:"abandoned"`
-	Recorded  bool                  `json:"recorded"`
+	Operation operation.Key     `json:"operation"`
+	Abandoned operation.Decided `json:"abandoned"`
+	Recorded  bool              `json:"recorded"`
 }

@@ -66,9 +66,9 @@ func TestWaive(t *testing.T) {
 	waive := []string{"waive", "batches/a", "--effect", "log", "--reason", "done by hand", "--by", "kim"}
 	commandtest.Run(t, variables, waive...).Want(t, terminal.ExitFailed, "not dead", "PENDING").Complaint(t)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		grant, err := l.Claim(ctx, "batches/a", "log")
+		grant, err := l.Effects.Claim(ctx, "batches/a", "log")
 		if err == nil {
-			err = l.MarkDead(ctx, grant.Lease, errors.New("no"))
+			err = l.Effects.MarkDead(ctx, grant.Lease, errors.New("no"))
 		}
 		return err
 	})

@@ -52,7 +52,7 @@ func forget(
 	if err != nil {
 		return err
 	}
-	story, err := l.Show(ctx, key)
+	story, err := l.Operations.Show(ctx, key)
 	there := contents(story)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
@@ -64,7 +64,7 @@ func forget(
 	if err := agree(question); err != nil {
 		return err
 	}
-	n, err := l.Forget(ctx, key)
+	n, err := l.Operations.Forget(ctx, key)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func TestForgetHeld(t *testing.T) {
 	f.Register("batches/a")
 	f.Settle("batches/a", operation.Succeeded, operation.Result{})
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Claim(ctx, "batches/a", "log")
+		_, err := l.Effects.Claim(ctx, "batches/a", "log")
 		return err
 	})
 	commandtest.Run(t, nil, "forget", "batches/a", "--yes", "--store", f.Store()).Want(t, terminal.ExitFailed,

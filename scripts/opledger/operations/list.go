@@ -129,7 +129,7 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 func (q listing) find(ctx context.Context, l *ledger.Ledger) (page ledger.Page[operation.Record], err error) {
 	for filter := q.filter; ; filter.After = page.Next {
 		filter.Limit = q.filter.Limit - len(page.Items) - len(page.Broken)
-		found, err := l.List(ctx, filter)
+		found, err := l.Operations.List(ctx, filter)
 		if err != nil {
 			return page, err
 		}
@@ -145,7 +145,7 @@ func (q listing) find(ctx context.Context, l *ledger.Ledger) (page ledger.Page[o
 func (q listing) printMore(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, page ledger.Page[operation.Record],
 ) error {
-	total := func() (ledger.Total, error) { return l.CountOperations(ctx, q.filter) }
+	total := func() (ledger.Total, error) { return l.Operations.Count(ctx, q.filter) }
 	if !q.filter.Counted() {
 		total = nil
 	}
@@ -167,7 +167,7 @@ func printOperations(w io.Writer, s terminal.Screen, page ledger.Page[operation.
 			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
 		}
 		if s.Width == 0 {
-			rows[i] = slices.Insert(rows[i], 5, any(phrase.Safe(string(r.SettledBy))), any(r.Attempts))
+			rows[i] = slices.Insert(rows[i], 5, any(phrase.Safe(string(r.SettledBy))), any(r.LookUps))
 		}
 	}
 	return terminal.PrintPage(w, s, headings, rows, page.Broken)

@@ -26,7 +26,7 @@ type deadEffect struct {
 func (q listing) printDead(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, s terminal.Screen, page ledger.Page[operation.Record],
 ) error {
-	effects, broken, err := l.DeadEffects(ctx, page.Items)
+	effects, broken, err := l.Effects.Dead(ctx, page.Items)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func printPending(w io.Writer, s terminal.Screen, page ledger.Page[operation.Rec
 	for i, r := range page.Items {
 		rows[i] = []any{
 			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), phrase.Span(s.Now.Sub(r.SubmittedAt)),
-			r.Attempts, r.DueAt,
+			r.LookUps, r.DueAt,
 			phrase.WhyPending(r, s.Now),
 		}
 	}

@@ -34,7 +34,7 @@ func TestListPending(t *testing.T) {
 	commandtest.Run(t, variables, "register", "batches/gone").Want(t, terminal.ExitDone)
 	commandtest.Run(t, variables, "reconcile").Want(t, terminal.ExitDone)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.NoteCondition(ctx, "batches/gone", ledger.ConditionNotFound)
+		_, err := l.Operations.RecordCondition(ctx, "batches/gone", ledger.ConditionNotFound)
 		return err
 	})
 	commandtest.Run(t, append(variables, "OPLEDGER_GRACE=1h"), "register", "interactions/young").Want(t, terminal.ExitDone)

@@ -99,8 +99,8 @@ func TestListDead(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Dead("batches/a", "operations/b", "batches/c", "batches/waived", "batches/replayed")
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.WaiveEffect(ctx, "batches/waived", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
-		_, replayErr := l.Replay(ctx, ledger.Message{Operation: "batches/replayed", Effect: "log", ID: "m1"})
+		_, err := l.Effects.Waive(ctx, "batches/waived", "log", ledger.Decision{By: "ops", Why: "by hand"})
+		_, replayErr := l.Effects.Replay(ctx, ledger.Message{Operation: "batches/replayed", Effect: "log", ID: "m1"})
 		return errors.Join(err, replayErr)
 	})
 	f.Register("batches/open")

@@ -43,11 +43,11 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 				return m.DecideAll(cmd.Context(), s.what(), s.find)
 			}
 			return m.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
-				seen, err := a.Ledger.Record(cmd.Context(), key)
+				seen, err := a.Ledger.Operations.Read(cmd.Context(), key)
 				if err != nil {
 					return nil, "", err
 				}
-				stands, words, err := a.Resolve(cmd.Context(), seen, m.Abandonment)
+				stands, words, err := a.Resolve(cmd.Context(), seen, m.Decision)
 				return resolvedOf(seen, stands), words, err
 			})
 		},
@@ -59,15 +59,15 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 
 // A resolvedJSON is the resolution that stands as JSON, and whether it is this one.
 type resolvedJSON struct {
-	Operation operation.Key         `json:"operation"`
-	Stands    operation.State       `json:"stands"`
-	Other     operation.State       `json:"other,omitempty"` // that conflicts with it; empty: it is not registered
-	Resolved  operation.Abandonment `json:"resolved"`
-	Recorded  bool                  `json:"recorded"`
+	Operation operation.Key     `json:"operation"`
+	Stands    operation.State   `json:"stands"`
+	Other     operation.State   `json:"other,omitempty"` // that conflicts with it; empty: it is not registered
+	Resolved  operation.Decided `json:"resolved"`
+	Recorded  bool              `json:"recorded"`
 }
 
 func resolvedOf(seen operation.Record, stands actions.Decision) resolvedJSON {
-	return resolvedJSON{seen.Key, seen.State, seen.ConflictState, stands.Abandonment, stands.Recorded}
+	return resolvedJSON{seen.Key, seen.State, seen.ConflictState, stands.Decided, stands.Recorded}
 }
 
 // A resolveSelection says which operations to resolve, where none is named.
@@ -122,7 +122,7 @@ func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found 
 	}
 	err = open.EachPage(ctx, a.Ledger, filter, func(page ledger.Page[operation.Record]) error {
 		for _, seen := range page.Items {
-			found.Add(phrase.Safe(string(seen.Key)), func(d ledger.Abandonment) (any, string, error) {
+			found.Add(phrase.Safe(string(seen.Key)), func(d ledger.Decision) (any, string, error) {
 				if !s.unregistered {
 					stands, words, err := a.Resolve(ctx, seen, d)
 					return resolvedOf(seen, stands), words, err

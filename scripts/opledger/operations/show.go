@@ -72,7 +72,7 @@ func show(
 	if err != nil {
 		return err
 	}
-	story, err := l.Show(ctx, key)
+	story, err := l.Operations.Show(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -82,12 +82,12 @@ func show(
 	if asJSON {
 		return terminal.PrintJSON(w, newStoryJSON(story, v))
 	}
-	last, now, err := l.LastPass(ctx)
+	last, now, err := l.Passes.Last(ctx)
 	if err != nil && !errors.As(err, new(ledger.Broken)) { // status says that it is unreadable
 		return err
 	}
 	v.Now, v.Paused = now, v.Paused || last.Effects == ledger.EffectsPaused
-	intent, err := l.IntentOf(ctx, story.Record)
+	intent, err := l.Intents.Of(ctx, story.Record)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func recordLines(out *terminal.Table, r operation.Record) {
 	if words := phrase.Unregistered(r); words != "" {
 		out.Line("  not registered", words)
 	}
-	out.Line("  look-ups", r.Attempts)
+	out.Line("  look-ups", r.LookUps)
 	out.Line("  next look-up", r.DueAt)
 	if r.HasCondition() {
 		out.Line("  condition", phrase.Condition(r))

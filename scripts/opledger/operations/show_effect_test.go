@@ -45,7 +45,7 @@ func TestShowAttempts(t *testing.T) {
 	claim := func(after func(context.Context, *ledger.Ledger, ledger.Lease) error) {
 		t.Helper()
 		f.With(func(ctx context.Context, l *ledger.Ledger) error {
-			grant, err := l.Claim(ctx, "batches/a", "log")
+			grant, err := l.Effects.Claim(ctx, "batches/a", "log")
 			if err == nil {
 				err = after(ctx, l, grant.Lease)
 			}
@@ -63,7 +63,7 @@ func TestShowAttempts(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Release(ctx, lease, errors.New("the target\x1b is down"), 2*time.Hour)
+		_, err := l.Effects.Release(ctx, lease, errors.New("the target\x1b is down"), 2*time.Hour)
 		return err
 	})
 	show("batches/a", `log +PENDING +`+at+` +- +1 +`+at+` +1 +the target\\x1b is down`,
@@ -102,7 +102,7 @@ func TestShowReplayed(t *testing.T) {
 	replay := func(id string) {
 		t.Helper()
 		f.With(func(ctx context.Context, l *ledger.Ledger) error {
-			_, err := l.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", ID: id, By: "ops"})
+			_, err := l.Effects.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", ID: id, By: "ops"})
 			return err
 		})
 	}
@@ -122,9 +122,9 @@ func TestShowReplayed(t *testing.T) {
 		t.Errorf("%s", s)
 	}
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		grant, err := l.Claim(ctx, "batches/a", "log")
+		grant, err := l.Effects.Claim(ctx, "batches/a", "log")
 		if err == nil {
-			_, err = l.Release(ctx, grant.Lease, errors.New("down"), time.Hour)
+			_, err = l.Effects.Release(ctx, grant.Lease, errors.New("down"), time.Hour)
 		}
 		return err
 	})
@@ -164,7 +164,7 @@ func TestWithheld(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Ingest(ctx, operation.Event{
+		_, err := l.Operations.Ingest(ctx, operation.Event{
 			Name: operation.Name{Key: "batches/old", Resource: "batches/old"}, DeliveryID: "m1", Source: operation.Webhook,
 			State: operation.Succeeded, UpdateTime: time.Now().Add(-15 * 24 * time.Hour),
 		})

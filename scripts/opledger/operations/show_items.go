@@ -18,7 +18,7 @@ func failedItems(ctx context.Context, l *ledger.Ledger, s ledger.Story) (map[str
 		if e.Progress == nil || e.Progress.Failed == 0 {
 			continue
 		}
-		page, err := l.FailedItems(ctx, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
+		page, err := l.Items.Failed(ctx, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
 		if err != nil {
 			return nil, err
 		}

@@ -21,18 +21,18 @@ func TestShowItems(t *testing.T) {
 	f.Register("batches/a")
 	f.Settle("batches/a", operation.Succeeded, operation.Result{})
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		grant, err := l.Claim(ctx, "batches/a", "log")
+		grant, err := l.Effects.Claim(ctx, "batches/a", "log")
 		if err != nil {
 			return err
 		}
-		_, err = l.RecordItems(ctx, grant.Lease, ledger.ItemProgress{Total: 5}, []ledger.ItemOutcome{
+		_, err = l.Items.Record(ctx, grant.Lease, ledger.ItemProgress{Total: 5}, []ledger.ItemOutcome{
 			{Index: 0, Key: "one"}, {Index: 1, Key: "two"}, {Index: 2, Key: "bad", Err: errors.New("no"), Permanent: true},
 			{Index: 3, Key: "busy", Err: errors.New("later")},
 		})
 		if err != nil {
 			return err
 		}
-		return l.MarkDead(ctx, grant.Lease, errors.New("results lost"))
+		return l.Effects.MarkDead(ctx, grant.Lease, errors.New("results lost"))
 	})
 	s := commandtest.Run(t, nil, "show", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone)
 	if !strings.Contains(s.Out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") ||
@@ -51,7 +51,7 @@ func TestShowItems(t *testing.T) {
 		t.Errorf("%+v", told)
 	}
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", By: "ops\x1b", ID: "m1"})
+		_, err := l.Effects.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", By: "ops\x1b", ID: "m1"})
 		return err
 	})
 	s = commandtest.Run(t, nil, "show", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone)

@@ -23,9 +23,9 @@ func TestShowTable(t *testing.T) {
 		ErrorCode: "INTERNAL", ErrorMessage: "it broke\n\x1b[31mred",
 	})
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		grant, err := l.Claim(ctx, "batches/Abc-1", "log")
+		grant, err := l.Effects.Claim(ctx, "batches/Abc-1", "log")
 		if err == nil {
-			err = l.Finish(ctx, grant.Lease)
+			err = l.Effects.Finish(ctx, grant.Lease)
 		}
 		return err
 	})

@@ -45,7 +45,7 @@ $`).MatchString(s.Out) {
 		for _, q := range []ledger.Suspect{
 			{ID: "m1", Reason: "malformed", Detail: "no", Body: []byte("{")}, {ID: "m2", Reason: "unknown-type"},
 		} {
-			if _, err := l.Quarantine(ctx, q); err != nil {
+			if _, err := l.Quarantine.Add(ctx, q); err != nil {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func TestStatusOfMany(t *testing.T) {
 		for i, ago := range []time.Duration{33 * time.Hour, 30 * time.Hour, 20 * time.Hour} {
 			name := operation.Name{Key: operation.Key(late[i]), Resource: "models/veo/" + late[i]}
 			r := ledger.Registration{Name: name, SubmittedAt: time.Now().Add(-ago)}
-			if _, err := l.Register(ctx, r); err != nil {
+			if _, err := l.Operations.Register(ctx, r); err != nil {
 				return err
 			}
 		}
@@ -107,9 +107,9 @@ func TestStatusOfMany(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		due, err := l.DueOperations(ctx, now, ledger.Cursor{}, 10)
+		due, err := l.Operations.Due(ctx, now, ledger.Cursor{}, 10)
 		for _, d := range due.Items { // they are looked up after all others
-			if _, err := l.ClaimLookUp(ctx, d, now); err != nil {
+			if _, err := l.Passes.ClaimLookUp(ctx, d, now); err != nil {
 				return err
 			}
 		}
@@ -140,12 +140,12 @@ func TestStatusOfUnregistered(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
 	f.Ago(2*time.Hour, func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Ingest(ctx, operation.Event{
+		_, err := l.Operations.Ingest(ctx, operation.Event{
 			Name: operation.Name{Key: "batches/theirs", Resource: "batches/theirs"}, DeliveryID: "msg_1",
 			Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 		})
 		if err == nil {
-			_, err = l.Quarantine(ctx, ledger.Suspect{ID: "msg_2", Reason: "malformed", Body: []byte("{")})
+			_, err = l.Quarantine.Add(ctx, ledger.Suspect{ID: "msg_2", Reason: "malformed", Body: []byte("{")})
 		}
 		return err
 	})
@@ -192,9 +192,9 @@ func TestStatusOfFailing(t *testing.T) {
 	f.Settle("batches/a", operation.Succeeded, operation.Result{})
 	fails := func(key operation.Key) func(context.Context, *ledger.Ledger) error {
 		return func(ctx context.Context, l *ledger.Ledger) error {
-			grant, err := l.Claim(ctx, key, "log")
+			grant, err := l.Effects.Claim(ctx, key, "log")
 			if err == nil {
-				_, err = l.Release(ctx, grant.Lease, errors.New("503 from the receiver"), 0)
+				_, err = l.Effects.Release(ctx, grant.Lease, errors.New("503 from the receiver"), 0)
 			}
 			return err
 		}
@@ -204,9 +204,9 @@ func TestStatusOfFailing(t *testing.T) {
 		"1 back off after a failure")
 	f.Ago(2*time.Hour, func(ctx context.Context, l *ledger.Ledger) error {
 		name := operation.Name{Key: "batches/b", Resource: "batches/b"}
-		_, err := l.Register(ctx, ledger.Registration{Name: name})
+		_, err := l.Operations.Register(ctx, ledger.Registration{Name: name})
 		if err == nil {
-			_, err = l.Ingest(ctx, operation.Event{
+			_, err = l.Operations.Ingest(ctx, operation.Event{
 				Name: name, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
 			})
 		}

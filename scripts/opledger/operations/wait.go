@@ -78,7 +78,7 @@ func waitFor(
 	p := terminal.NewProgress(outside)
 	defer p.End()
 	for {
-		if rec, err = l.Record(ctx, key); err != nil {
+		if rec, err = l.Operations.Read(ctx, key); err != nil {
 			return rec, err
 		}
 		if rec.Abandoned != nil && !rec.Settled() || rec.Settled() && !slices.Contains(

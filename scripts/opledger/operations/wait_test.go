@@ -23,9 +23,9 @@ func TestWait(t *testing.T) {
 		func() { f.Settle("batches/a", operation.Succeeded, operation.Result{}) },
 		func() {
 			f.With(func(ctx context.Context, l *ledger.Ledger) error {
-				grant, err := l.Claim(ctx, "batches/a", "log")
+				grant, err := l.Effects.Claim(ctx, "batches/a", "log")
 				if err == nil {
-					err = l.Finish(ctx, grant.Lease)
+					err = l.Effects.Finish(ctx, grant.Lease)
 				}
 				return err
 			})
@@ -67,7 +67,7 @@ func TestWaitEnds(t *testing.T) {
 	commandtest.Run(t, nil, "wait", "a", "--timeout", "1ms", "--store", f.Store()).Want(t, terminal.ExitFailed,
 		"batches/a").Complaint(t)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Abandon(ctx, "batches/a", ledger.Abandonment{By: "ops", Why: "gone"})
+		_, err := l.Operations.Abandon(ctx, "batches/a", ledger.Decision{By: "ops", Why: "gone"})
 		return err
 	})
 	commandtest.Run(t, nil, "wait", "a", "--store", f.Store()).Want(t, terminal.ExitFailed, "was abandoned",

@@ -15,7 +15,7 @@ func LateAfter(interval time.Duration) time.Duration { return 3 * interval }
 // readPass reads how the last pass ended, and the store's time with it.
 func (o *Overview) readPass(ctx context.Context, l ledger.Reading) error {
 	var err error
-	o.LastPass, o.At, err = l.LastPass(ctx)
+	o.LastPass, o.At, err = l.Passes.Last(ctx)
 	var unreadable ledger.Broken
 	if errors.As(err, &unreadable) {
 		o.Broken = append(o.Broken, unreadable)

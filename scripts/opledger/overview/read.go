@@ -12,7 +12,7 @@ import (
 
 func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) error {
 	filter := ledger.Filter{Pending: true, Limit: 1}
-	page, err := l.List(ctx, filter)
+	page, err := l.Operations.List(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) err
 	if o.Pending.NextAt.Before(o.At) {
 		o.Pending.DueSince = o.Pending.NextAt
 	}
-	o.Pending.Total, err = l.CountOperations(ctx, filter)
+	o.Pending.Total, err = l.Operations.Count(ctx, filter)
 	return err
 }
 
@@ -32,7 +32,7 @@ const ever = 100 * 365 * 24 * time.Hour
 
 // readLate reads the pending operations that are late first, whether they are late yet or not.
 func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) error {
-	page, err := l.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: most})
+	page, err := l.Operations.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: most})
 	if err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 	case page.Next.At.After(o.At): // none behind it is late yet
 		page.Next = ledger.Cursor{}
 	case len(page.Items) == 0 && page.Next.Path != "":
-		if page, err = l.List(ctx, ledger.Filter{Late: o.At, Limit: most}); err != nil {
+		if page, err = l.Operations.List(ctx, ledger.Filter{Late: o.At, Limit: most}); err != nil {
 			return err
 		}
 	}
 	o.Pending.Late, err = count(page, func() (ledger.Total, error) {
-		return l.CountOperations(ctx, ledger.Filter{Late: o.At})
+		return l.Operations.Count(ctx, ledger.Filter{Late: o.At})
 	})
 	return err
 }
@@ -72,7 +72,7 @@ func count[T any](page ledger.Page[T], byIndex func() (ledger.Total, error)) (le
 }
 
 func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) error {
-	page, err := l.OpenEffects(ctx, ledger.Cursor{}, most)
+	page, err := l.Effects.Open(ctx, ledger.Cursor{}, most)
 	if err != nil {
 		return err
 	}
@@ -90,15 +90,15 @@ func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) 
 		}
 	}
 	o.Effects.Failing, o.Effects.Errors = len(failing), phrase.GroupFailures(failing)
-	if o.Effects.Open, err = l.CountOpenEffects(ctx); err == nil {
-		o.Effects.Running, err = l.CountRunningEffects(ctx)
+	if o.Effects.Open, err = l.Effects.CountOpen(ctx); err == nil {
+		o.Effects.Running, err = l.Effects.CountRunning(ctx)
 	}
 	return err
 }
 
 func (o *Overview) readFailing(ctx context.Context, l ledger.Reading, most int) error {
 	before := o.At.Add(-FailingFor)
-	page, err := l.FailingEffects(ctx, before, ledger.Cursor{}, most)
+	page, err := l.Effects.Failing(ctx, before, ledger.Cursor{}, most)
 	if err != nil {
 		return err
 	}
@@ -107,43 +107,43 @@ func (o *Overview) readFailing(ctx context.Context, l ledger.Reading, most int) 
 		e := page.Items[0]
 		o.Effects.Long.Since, o.Effects.Long.Operation, o.Effects.Long.Error = e.FailingSince, e.Operation, e.LastError
 	}
-	o.Effects.Long.Total, err = count(page, func() (ledger.Total, error) { return l.CountFailingEffects(ctx, before) })
+	o.Effects.Long.Total, err = count(page, func() (ledger.Total, error) { return l.Effects.CountFailing(ctx, before) })
 	return err
 }
 
 func (o *Overview) readDead(ctx context.Context, l ledger.Reading, most int) error {
 	filter := ledger.Filter{Dead: true, Limit: most}
-	page, err := l.List(ctx, filter)
+	page, err := l.Operations.List(ctx, filter)
 	if err != nil {
 		return err
 	}
-	effects, broken, err := l.DeadEffects(ctx, page.Items)
+	effects, broken, err := l.Effects.Dead(ctx, page.Items)
 	if err != nil {
 		return err
 	}
 	o.Broken = append(append(o.Broken, page.Broken...), broken...)
 	o.partial(page.Next)
 	o.Dead.Errors = phrase.GroupFailures(effects)
-	o.Dead.Total, err = l.CountOperations(ctx, filter)
+	o.Dead.Total, err = l.Operations.Count(ctx, filter)
 	return err
 }
 
 func (o *Overview) readQuarantine(ctx context.Context, l ledger.Reading, _ int) (err error) {
-	if o.Unread.Total, err = l.CountQuarantined(ctx, ledger.QuarantineFilter{}); err != nil || o.Unread.N == 0 {
+	if o.Unread.Total, err = l.Quarantine.Count(ctx, ledger.QuarantineFilter{}); err != nil || o.Unread.N == 0 {
 		return err
 	}
 	filter := ledger.QuarantineFilter{Unresolved: true, Limit: 1}
-	page, err := l.ListQuarantined(ctx, filter)
+	page, err := l.Quarantine.List(ctx, filter)
 	if err != nil {
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
-	o.Unread.Unresolved, err = count(page, func() (ledger.Total, error) { return l.CountQuarantined(ctx, filter) })
+	o.Unread.Unresolved, err = count(page, func() (ledger.Total, error) { return l.Quarantine.Count(ctx, filter) })
 	return err
 }
 
 func (o *Overview) readIntents(ctx context.Context, l ledger.Reading, most int) error {
-	page, err := l.WaitingIntents(ctx, ledger.Cursor{}, most)
+	page, err := l.Intents.Waiting(ctx, ledger.Cursor{}, most)
 	if err != nil {
 		return err
 	}
@@ -154,13 +154,13 @@ func (o *Overview) readIntents(ctx context.Context, l ledger.Reading, most int) 
 			o.Intents.Abandoned++
 		}
 	}
-	o.Intents.Total, err = l.CountWaitingIntents(ctx)
+	o.Intents.Total, err = l.Intents.CountWaiting(ctx)
 	return err
 }
 
 func (o *Overview) readConflicts(ctx context.Context, l ledger.Reading, _ int) error {
 	filter := ledger.Filter{Conflict: true, Since: o.At.Add(-ConflictsFor), Limit: 1}
-	page, err := l.List(ctx, filter)
+	page, err := l.Operations.List(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -168,13 +168,13 @@ func (o *Overview) readConflicts(ctx context.Context, l ledger.Reading, _ int) e
 	if len(page.Items) > 0 {
 		o.Conflicts.Newest, o.Conflicts.At = page.Items[0].Key, page.Items[0].ConflictAt
 	}
-	o.Conflicts.Total, err = count(page, func() (ledger.Total, error) { return l.CountOperations(ctx, filter) })
+	o.Conflicts.Total, err = count(page, func() (ledger.Total, error) { return l.Operations.Count(ctx, filter) })
 	return err
 }
 
 func (o *Overview) readUnregistered(ctx context.Context, l ledger.Reading, _ int) error {
 	filter := ledger.Filter{Unregistered: o.At, Limit: 1}
-	page, err := l.List(ctx, filter)
+	page, err := l.Operations.List(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -185,9 +185,9 @@ func (o *Overview) readUnregistered(ctx context.Context, l ledger.Reading, _ int
 	if len(page.Items) > 0 {
 		o.Unregistered.Newest, o.Unregistered.At = page.Items[0].Key, page.Items[0].CreatedAt
 	}
-	if o.Unregistered.Total, err = l.CountOperations(ctx, filter); err == nil {
+	if o.Unregistered.Total, err = l.Operations.Count(ctx, filter); err == nil {
 		filter.Unregistered = o.At.Add(-UnregisteredFor)
-		o.Unregistered.Long, err = l.CountOperations(ctx, filter)
+		o.Unregistered.Long, err = l.Operations.Count(ctx, filter)
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func TestReads(t *testing.T) {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	status := m.Collect().Reads
-	ends, err := l.Ends(t.Context(), ledger.Cursor{}, console.FirestoreEnds)
+	ends, err := l.Operations.Ends(t.Context(), ledger.Cursor{}, console.FirestoreEnds)
 	if err != nil || len(ends.Items) != console.FirestoreEnds {
 		t.Fatalf("%d ends, %v", len(ends.Items), err)
 	}

@@ -26,7 +26,7 @@ type Refused struct {
 const mostEnds = 5
 
 func (o *Overview) readRefused(ctx context.Context, l ledger.Reading, _ int) error {
-	refusals, err := l.Refusals(ctx)
+	refusals, err := l.Passes.Refusals(ctx)
 	var unreadable ledger.Broken
 	if errors.As(err, &unreadable) {
 		o.Broken = append(o.Broken, unreadable)
@@ -38,7 +38,7 @@ func (o *Overview) readRefused(ctx context.Context, l ledger.Reading, _ int) err
 	o.Refused = Refused{
 		Count: refusals.Count, Reason: refusals.Reason, Since: refusals.FirstAt, Last: refusals.LastAt,
 	}
-	page, err := l.Ends(ctx, ledger.Cursor{}, mostEnds)
+	page, err := l.Operations.Ends(ctx, ledger.Cursor{}, mostEnds)
 	if err != nil {
 		return err
 	}

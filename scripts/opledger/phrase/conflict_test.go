@@ -23,7 +23,7 @@ func TestConflict(t *testing.T) {
 		t.Errorf("%q of the end that stands", got)
 	}
 	r.State = operation.Succeeded
-	r = operation.Resolve(r, operation.Abandonment{At: time.Unix(0, 0), By: "ada", Why: "it is true"})
+	r = operation.Resolve(r, operation.Decided{At: time.Unix(0, 0), By: "ada", Why: "it is true"})
 	want = "FAILED was reported by webhook, and not applied: SUCCEEDED stands; resolved " + LocalTime(time.Unix(0, 0)) +
 		" by ada: it is true"
 	if got := Conflict(r); got != want {

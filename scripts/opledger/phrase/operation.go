@@ -47,7 +47,7 @@ func Condition(r operation.Record) string {
 }
 
 // Abandoned says when an operation or an effect was given up, who did it, and why.
-func Abandoned(a operation.Abandonment) string {
+func Abandoned(a operation.Decided) string {
 	return fmt.Sprintf("%s by %s: %s", LocalTime(a.At), Safe(a.By), Safe(a.Why))
 }
 
@@ -83,9 +83,9 @@ func WhyPending(r operation.Record, now time.Time) string {
 		words = append(words, "it waits for its submitter")
 	case r.State == operation.Running:
 		words = append(words, "Gemini runs it")
-	case r.Attempts == 0 && r.DueAt.After(now):
+	case r.LookUps == 0 && r.DueAt.After(now):
 		words = append(words, "young: not looked up yet")
-	case r.Attempts == 0:
+	case r.LookUps == 0:
 		words = append(words, "not looked up yet: reconcile is due")
 	default:
 		words = append(words, "Gemini has not started it")

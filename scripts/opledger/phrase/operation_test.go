@@ -19,7 +19,7 @@ func TestWhyPending(t *testing.T) {
 	}{
 		{operation.Record{State: operation.Pending, DueAt: later}, "young: not looked up yet"},
 		{operation.Record{State: operation.Pending, DueAt: earlier}, "not looked up yet: reconcile is due"},
-		{operation.Record{State: operation.Pending, DueAt: later, Attempts: 1}, "Gemini has not started it"},
+		{operation.Record{State: operation.Pending, DueAt: later, LookUps: 1}, "Gemini has not started it"},
 		{operation.Record{State: operation.Running, DueAt: later}, "Gemini runs it"},
 		{operation.Record{State: operation.RequiresAction, DueAt: later}, "it waits for its submitter"},
 		{operation.Record{State: operation.Running, StuckSince: earlier}, "Gemini runs it; pending for too long " + since},

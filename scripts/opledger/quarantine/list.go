@@ -35,7 +35,7 @@ func newList(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			page, err := l.ListQuarantined(cmd.Context(), filter)
+			page, err := l.Quarantine.List(cmd.Context(), filter)
 			switch {
 			case err != nil:
 			case outside.JSON:
@@ -79,7 +79,7 @@ func printQuarantine(
 		}
 	}
 	headings := []any{"DELIVERY", "RECEIVED", "REASON", "TYPE", "RETRIED", "OUTCOME", "DETAIL"}
-	total := func() (ledger.Total, error) { return l.CountQuarantined(ctx, filter) }
+	total := func() (ledger.Total, error) { return l.Quarantine.Count(ctx, filter) }
 	return errors.Join(
 		terminal.PrintPage(outside.Out, terminal.Screen{Width: outside.Width(wide), Now: now}, headings, rows, page.Broken),
 		terminal.PrintMore(outside.Out, len(rows)+len(page.Broken), total, page.Next),

@@ -27,7 +27,7 @@ func quarantined(t *testing.T) (commandtest.File, []string) {
 			{ID: "msg_3", Reason: "malformed", Headers: map[string]string{"User-Agent": "Gemini\x1b[2J",
 				"Webhook-Signature": "v1,x"}, Body: []byte(commandtest.Readable)},
 		} {
-			if _, err := l.Quarantine(ctx, s); err != nil {
+			if _, err := l.Quarantine.Add(ctx, s); err != nil {
 				return err
 			}
 		}

@@ -41,7 +41,7 @@ func newResolve(outside terminal.Environment) *cobra.Command {
 					})
 			}
 			return m.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
-				return resolveDelivery(cmd.Context(), a, args[0], m.Abandonment)
+				return resolveDelivery(cmd.Context(), a, args[0], m.Decision)
 			})
 		},
 	}
@@ -55,14 +55,14 @@ func newResolve(outside terminal.Environment) *cobra.Command {
 // is the reason why they are kept.
 func findUnresolved(ctx context.Context, a *actions.Actions, kept string) (f decision.Found, err error) {
 	for filter := (ledger.QuarantineFilter{Unresolved: true, Limit: 500}); ; {
-		page, err := a.Ledger.ListQuarantined(ctx, filter)
+		page, err := a.Ledger.Quarantine.List(ctx, filter)
 		if err != nil {
 			return f, err
 		}
 		f.Broken = append(f.Broken, page.Broken...)
 		for _, q := range page.Items {
 			if kept == "" || q.Reason == kept {
-				f.Add(phrase.Safe(q.ID), func(d ledger.Abandonment) (any, string, error) {
+				f.Add(phrase.Safe(q.ID), func(d ledger.Decision) (any, string, error) {
 					return resolveDelivery(ctx, a, q.ID, d)
 				})
 			}
@@ -75,15 +75,15 @@ func findUnresolved(ctx context.Context, a *actions.Actions, kept string) (f dec
 
 // resolveDelivery resolves a quarantined delivery, and returns the decision that stands.
 func resolveDelivery(
-	ctx context.Context, a *actions.Actions, id string, d ledger.Abandonment,
+	ctx context.Context, a *actions.Actions, id string, d ledger.Decision,
 ) (asJSON any, words string, err error) {
 	stands, words, err := a.ResolveQuarantined(ctx, id, d)
-	return resolvedDeliveryJSON{id, stands.Abandonment, stands.Recorded}, words, withQuarantineRemedy(err)
+	return resolvedDeliveryJSON{id, stands.Decided, stands.Recorded}, words, withQuarantineRemedy(err)
 }
 
 // A resolvedDeliveryJSON is the resolution that stands as JSON, and whether it is this one.
 type resolvedDeliveryJSON struct {
-	Delivery string                `json:"delivery"`
-	Resolved operation.Abandonment `json:"resolved"`
-	Recorded bool                  `json:"recorded"`
+	Delivery string            `json:"delivery"`
+	Resolved operation.Decided `json:"resolved"`
+	Recorded bool              `json:"recorded"`
 }

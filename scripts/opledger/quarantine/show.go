@@ -34,7 +34,7 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q, body, err := l.ReadQuarantined(cmd.Context(), args[0])
+			q, body, err := l.Quarantine.Read(cmd.Context(), args[0])
 			if err = errors.Join(withQuarantineRemedy(err), closeStore()); err != nil {
 				return err
 			}

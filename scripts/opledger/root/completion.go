@@ -151,7 +151,7 @@ type proposer struct{ outside terminal.Environment }
 // operations returns the newest operations of a ledger that is a file.
 func (p proposer) operations(cmd *cobra.Command) (newest []operation.Record) {
 	p.read(cmd, func(ctx context.Context, l *ledger.Ledger) {
-		page, _ := l.List(ctx, ledger.Filter{Limit: completed}) // without an answer nothing is proposed
+		page, _ := l.Operations.List(ctx, ledger.Filter{Limit: completed}) // without an answer nothing is proposed
 		newest = page.Items
 	})
 	return newest
@@ -160,7 +160,7 @@ func (p proposer) operations(cmd *cobra.Command) (newest []operation.Record) {
 // intents returns the correlation ids that wait for their operation in a ledger that is a file.
 func (p proposer) intents(cmd *cobra.Command) (ids []string) {
 	p.read(cmd, func(ctx context.Context, l *ledger.Ledger) {
-		page, _ := l.WaitingIntents(ctx, ledger.Cursor{}, completed)
+		page, _ := l.Intents.Waiting(ctx, ledger.Cursor{}, completed)
 		for _, item := range page.Items {
 			ids = append(ids, item.Intent.CorrelationID)
 		}

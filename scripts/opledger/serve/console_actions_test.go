@@ -31,7 +31,7 @@ func troubled(t *testing.T) (f commandtest.File, running string, variables []str
 	f.Register(running)
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
 		body := strings.ReplaceAll(commandtest.Readable, "batches/a", "batches/page3")
-		_, err := l.Quarantine(ctx, ledger.Suspect{ID: "msg_3", Reason: "malformed", Body: []byte(body)})
+		_, err := l.Quarantine.Add(ctx, ledger.Suspect{ID: "msg_3", Reason: "malformed", Body: []byte(body)})
 		return err
 	})
 	return f, running, append(variables, "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
@@ -100,16 +100,18 @@ func TestConsoleActs(t *testing.T) {
 	if waived == nil || also == nil || waived.By != also.By || waived.Why != also.Why {
 		t.Errorf("waived by the page %+v, by the terminal %+v", waived, also)
 	}
-	for n, decided := range map[string]func(operation.Record) operation.Abandonment{
-		"3": func(r operation.Record) operation.Abandonment { return *r.Abandoned },
-		"4": func(r operation.Record) operation.Abandonment { return r.ConflictResolved["FAILED"].Abandonment },
+	for n, decided := range map[string]func(operation.Record) operation.Decided{
+		"3": func(r operation.Record) operation.Decided { return *r.Abandoned },
+		"4": func(r operation.Record) operation.Decided {
+			return r.ConflictResolved["FAILED"].Decided
+		},
 	} {
 		f.With(func(ctx context.Context, l *ledger.Ledger) error {
-			page, err := l.Record(ctx, operation.Key("batches/page"+n))
+			page, err := l.Operations.Read(ctx, operation.Key("batches/page"+n))
 			if err != nil {
 				return err
 			}
-			terminal, err := l.Record(ctx, operation.Key("batches/terminal"+n))
+			terminal, err := l.Operations.Read(ctx, operation.Key("batches/terminal"+n))
 			if one, other := decided(page), decided(terminal); err == nil && (one.By != other.By || one.Why != other.Why) {
 				t.Errorf("decided by the page %+v, by the terminal %+v", one, other)
 			}
@@ -161,7 +163,7 @@ func TestConsoleActsReach(t *testing.T) {
 	}
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, key := range []operation.Key{"batches/page3", operation.Key(running)} {
-			if rec, err := l.Record(ctx, key); err != nil || rec.Abandoned != nil || rec.State != operation.Pending {
+			if rec, err := l.Operations.Read(ctx, key); err != nil || rec.Abandoned != nil || rec.State != operation.Pending {
 				t.Errorf("%+v: %v", rec, err)
 			}
 		}

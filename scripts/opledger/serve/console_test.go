@@ -22,7 +22,7 @@ func TestConsoleAgrees(t *testing.T) {
 	_, page := commandtest.Fetch(t, "GET", url+"/console/operation?key=a", "")
 	shown := commandtest.Run(t, nil, "show", "a", "--store", f.Store()).Want(t, terminal.ExitDone).Out
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
-		story, err := l.Show(ctx, "batches/a")
+		story, err := l.Operations.Show(ctx, "batches/a")
 		if err != nil {
 			return err
 		}

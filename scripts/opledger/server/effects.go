@@ -87,7 +87,7 @@ func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
 		return s.queue.Publish(ctx, m)
 	}
 	s.left.Store(true)
-	_, err := s.Ledger.Replay(ctx, m)
+	_, err := s.Ledger.Effects.Replay(ctx, m)
 	if errors.Is(err, ledger.ErrReplay) {
 		s.options.Log.WarnContext(ctx, "a message changed nothing", "event", "effect", "outcome", effect.Skipped,
 			"operation", m.Operation, "effect", m.Effect, "error", err)
@@ -108,7 +108,7 @@ func (s *Server) Paused(ctx context.Context) (bool, error) {
 	if s.effects.Paused || !s.options.FollowPause {
 		return s.effects.Paused, nil
 	}
-	last, _, err := s.Ledger.LastPass(ctx)
+	last, _, err := s.Ledger.Passes.Last(ctx)
 	if errors.As(err, new(ledger.Broken)) { // then no pass says anything
 		return false, nil
 	}
@@ -140,7 +140,7 @@ func (s *Server) StorePause(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storePauseWithin)
 	defer cancel()
-	if err := s.Ledger.StorePause(ctx, pause); err != nil {
+	if err := s.Ledger.Passes.StorePause(ctx, pause); err != nil {
 		s.options.Log.ErrorContext(ctx, "commands cannot know whether effects are paused", "error", err)
 	}
 }

@@ -78,7 +78,7 @@ func (s *Server) storeRefusals(ctx context.Context) {
 	if counted == (ledger.Refusals{}) {
 		return
 	}
-	holds, err := s.Ledger.AddRefusals(ctx, counted, s.options.Now())
+	holds, err := s.Ledger.Passes.AddRefusals(ctx, counted, s.options.Now())
 	s.refusals.stored(counted, holds, err)
 	if err != nil {
 		s.options.Log.WarnContext(ctx, "what the webhook refused could not be stored, and is kept", "error", err)

@@ -94,9 +94,9 @@ func (r *refuser) problems() []overview.Problem {
 func (r *refuser) found(name string) {
 	r.Helper()
 	n := operation.Name{Key: operation.Key(name), Resource: name}
-	_, err := r.server.Ledger.Register(r.Context(), ledger.Registration{Name: n})
+	_, err := r.server.Ledger.Operations.Register(r.Context(), ledger.Registration{Name: n})
 	if err == nil {
-		_, err = r.server.Ledger.Ingest(r.Context(), operation.Event{
+		_, err = r.server.Ledger.Operations.Ingest(r.Context(), operation.Event{
 			Name: n, DeliveryID: "reconcile-1", Source: operation.Reconcile, State: operation.Succeeded,
 		})
 	}
@@ -150,7 +150,7 @@ func TestRefusalsCostAWriteAMinute(t *testing.T) {
 		}
 		r.deliver(wrongSecret, "batches/a", http.StatusUnauthorized)
 		r.stop()
-		stored, err := r.server.Ledger.Refusals(t.Context())
+		stored, err := r.server.Ledger.Passes.Refusals(t.Context())
 		if err != nil || stored.Count != 501 || stored.Reason != "signature" {
 			t.Errorf("%+v, %v", stored, err)
 		}
@@ -167,7 +167,7 @@ func TestAcceptedDeliveriesCostNoMore(t *testing.T) {
 			r.deliver(rightSecret, "batches/a", http.StatusOK)
 			time.Sleep(2 * storeRefusalsEvery)
 		}
-		stored, err := r.server.Ledger.Refusals(t.Context())
+		stored, err := r.server.Ledger.Passes.Refusals(t.Context())
 		if err != nil || stored != (ledger.Refusals{}) || !r.server.refusals.none {
 			t.Errorf("%+v, %v", stored, err)
 		}

@@ -85,7 +85,7 @@ func TestServeStopsBetweenItems(t *testing.T) {
 	if n := begun.Load() - atOnce; n > 0 {
 		t.Errorf("%d items were begun after the signal", n)
 	}
-	story, err := s.Ledger.Show(t.Context(), "batches/a")
+	story, err := s.Ledger.Operations.Show(t.Context(), "batches/a")
 	if err != nil {
 		t.Fatal(err)
 	}

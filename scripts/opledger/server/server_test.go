@@ -64,9 +64,9 @@ func open(t *testing.T, path, sink string, options Options, more ...string) (*Se
 func end(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
 	name := operation.Name{Key: "batches/a", Resource: "batches/a"}
-	_, err := l.Register(t.Context(), ledger.Registration{Name: name})
+	_, err := l.Operations.Register(t.Context(), ledger.Registration{Name: name})
 	if err == nil {
-		_, err = l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "1", Source: operation.Webhook,
+		_, err = l.Operations.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "1", Source: operation.Webhook,
 			State: operation.Succeeded})
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func end(t *testing.T, l *ledger.Ledger) {
 
 func theEffect(t *testing.T, s *Server) ledger.Effect {
 	t.Helper()
-	story, err := s.Ledger.Show(t.Context(), "batches/a")
+	story, err := s.Ledger.Operations.Show(t.Context(), "batches/a")
 	if err != nil || len(story.Effects) != 1 {
 		t.Fatalf("%+v, %v", story, err)
 	}
@@ -170,7 +170,7 @@ func TestStorePause(t *testing.T) {
 	}
 	stored := func(s *Server, want ledger.Pause) {
 		t.Helper()
-		if last, _, err := s.Ledger.LastPass(t.Context()); err != nil || last.Effects != want {
+		if last, _, err := s.Ledger.Passes.Last(t.Context()); err != nil || last.Effects != want {
 			t.Errorf("effects are %q, %v; want %q", last.Effects, err, want)
 		}
 	}

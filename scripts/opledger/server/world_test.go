@@ -127,7 +127,7 @@ func (e *exposure) call(c call) http.Header {
 // wantOperations checks the number of operations in the ledger.
 func (e *exposure) wantOperations(n int) {
 	e.Helper()
-	page, err := e.server.Ledger.List(e.Context(), ledger.Filter{Limit: 100})
+	page, err := e.server.Ledger.Operations.List(e.Context(), ledger.Filter{Limit: 100})
 	if err != nil || len(page.Items) != n {
 		e.Errorf("%d operations, %v, want %d", len(page.Items), err, n)
 	}

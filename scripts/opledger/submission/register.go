@@ -69,7 +69,7 @@ func register(
 	}
 	var result ledger.Registered
 	err = w.Do(ctx, func() error { // registering plans effects if it has ended already
-		result, err = w.Ledger.Register(ctx, registration)
+		result, err = w.Ledger.Operations.Register(ctx, registration)
 		return err
 	})
 	if err != nil {

@@ -131,7 +131,7 @@ func Submitter(
 	if err != nil {
 		return nil, err
 	}
-	return submit.New(submit.Options{Ledger: l, Gemini: client}), nil
+	return submit.New(submit.Options{Intents: l.Intents, Operations: l.Operations, Gemini: client}), nil
 }
 
 // Genai returns the SDK's client.

@@ -61,7 +61,7 @@ func TestHTTPEcho(t *testing.T) {
 			if err != nil || report.Outcome != effect.Failed {
 				t.Fatalf("%+v %v", report, err)
 			}
-			story, err := l.Show(t.Context(), key)
+			story, err := l.Operations.Show(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
 			}

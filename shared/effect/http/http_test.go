@@ -69,12 +69,12 @@ func planned(t *testing.T) (*ledger.Ledger, func(time.Duration)) {
 		t.Fatal(err)
 	}
 	n := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(t.Context(), ledger.Registration{
+	if _, err := l.Operations.Register(t.Context(), ledger.Registration{
 		Name: n, Submission: operation.Submission{JobKind: "review", Metadata: `{"who":"<me>"}`},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(t.Context(), operation.Event{
+	if _, err := l.Operations.Ingest(t.Context(), operation.Event{
 		Name: n, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded,
 		Result: operation.Result{OutputFile: "files/batch-a"},
 	}); err != nil {

@@ -43,7 +43,7 @@ type Options struct {
 // A run tries the items that no run has tried, then those that failed before. An item that fails
 // does not stop the others. Nor does a chunk that fails as a whole: a few more items are tried
 // before the run ends. A failed item is retried with the effect's next attempt, after its back-off,
-// until [ledger.Ledger.RecordItems] records it as FAILED: at once if its failure is permanent.
+// until [ledger.Items.Record] records it as FAILED: at once if its failure is permanent.
 //
 // When every item is finished the effect is DONE, or DEAD if some FAILED. A replay performs those
 // again, with the same keys and bytes, as far as the ledger keeps them, even after Gemini has
@@ -215,7 +215,7 @@ func (r *itemRun) ending(ctx context.Context, w Window, err error) error {
 
 // later makes the next attempt wait for as long as the items ask for, and as often as they failed.
 func (r *itemRun) later(err error) error {
-	return effect.RetryAfter(err, max(r.wish, r.Ledger.ItemsBackoff(r.at)))
+	return effect.RetryAfter(err, max(r.wish, r.Ledger.Items.Backoff(r.at)))
 }
 
 // The cause of a failure where this run does not know it.
@@ -232,7 +232,7 @@ func (r *itemRun) settle(ctx context.Context, end error) error {
 		return nil
 	}
 	return effect.Insist(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		_, err := r.Ledger.UpdateProgress(ctx, r.task.Lease, r.at)
+		_, err := r.Ledger.Items.UpdateProgress(ctx, r.task.Lease, r.at)
 		return err
 	})
 }
@@ -242,7 +242,7 @@ type unfetchedError struct{ error }
 
 func (e unfetchedError) Unwrap() error { return e.error }
 
-// ResultLost reports to [ledger.Ledger.Release] whether Gemini says that it does not have the result.
+// ResultLost reports to [ledger.Effects.Release] whether Gemini says that it does not have the result.
 func (e unfetchedError) ResultLost() bool { return errors.Is(e.error, results.ErrNotFound) }
 
 // Unfetched returns the error of the attempt for an error of fetching a result.

@@ -110,7 +110,7 @@ func (r *itemRun) insist(ctx context.Context, until time.Time, outcomes []ledger
 	defer cancel()
 	var refused error
 	for tries := 1; ; tries++ {
-		next, err := r.Ledger.RecordItems(ctx, r.task.Lease, r.at, outcomes)
+		next, err := r.Ledger.Items.Record(ctx, r.task.Lease, r.at, outcomes)
 		switch {
 		case err == nil:
 			r.recorded.total, r.recorded.length = r.at.Total, r.at.Length

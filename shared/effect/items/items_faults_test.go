@@ -36,7 +36,7 @@ func (s *refusingStore) Commit(ctx context.Context, writes ...ledger.Write) ([]l
 func attempt(w *itemworld.World, ctx context.Context, store ledger.Store, one effect.HandlerFunc) error {
 	w.Helper()
 	l := w.Over(store)
-	grant, err := l.Claim(ctx, w.Key, itemworld.Name)
+	grant, err := l.Effects.Claim(ctx, w.Key, itemworld.Name)
 	if err != nil || grant.Verdict != ledger.Claimed {
 		w.Fatalf("%+v %v", grant, err)
 	}
@@ -147,7 +147,7 @@ func TestReplayThatIsNotRecorded(t *testing.T) {
 	reopen(w, "r-1")
 	store := &refusingStore{Store: w.Store}
 	l := w.Over(store)
-	grant, err := l.Claim(t.Context(), w.Key, itemworld.Name)
+	grant, err := l.Effects.Claim(t.Context(), w.Key, itemworld.Name)
 	if err != nil || grant.Verdict != ledger.Claimed {
 		t.Fatalf("%+v %v", grant, err)
 	}

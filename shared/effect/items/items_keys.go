@@ -88,7 +88,7 @@ const (
 func (r *itemRun) recall(ctx context.Context) error {
 	keys := triedKeys{all: keySet{}}
 	for limit, after := minItemPage, (ledger.Cursor{}); ; {
-		page, err := r.Ledger.Items(ctx, r.task.Operation, r.task.Effect, after, limit)
+		page, err := r.Ledger.Items.List(ctx, r.task.Operation, r.task.Effect, after, limit)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (r *itemRun) recall(ctx context.Context) error {
 func (r *itemRun) longestWaiting(ctx context.Context, most int) (keySet, error) {
 	waiting := keySet{}
 	for limit, after := minItemPage, (ledger.Cursor{}); len(waiting) < most; {
-		page, err := r.Ledger.WaitingItems(ctx, r.task.Operation, r.task.Effect, after, limit)
+		page, err := r.Ledger.Items.Waiting(ctx, r.task.Operation, r.task.Effect, after, limit)
 		if err != nil {
 			return nil, err
 		}

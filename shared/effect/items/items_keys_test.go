@@ -181,7 +181,7 @@ func TestExpiredItems(t *testing.T) {
 	w := itemworld.New(t, result).End()
 	ctx, cancel := context.WithCancel(t.Context())
 	w.Run(ctx, after(100, cancel), effect.Continued)
-	page, err := w.Over(w.Store).Items(t.Context(), w.Key, itemworld.Name, ledger.Cursor{}, 1)
+	page, err := w.Over(w.Store).Items.List(t.Context(), w.Key, itemworld.Name, ledger.Cursor{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

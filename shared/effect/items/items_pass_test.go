@@ -72,7 +72,7 @@ func TestReceiverDownForHours(t *testing.T) {
 			}
 			if died {
 				m := ledger.Message{Operation: w.Key, Effect: itemworld.Name, ID: "m1"}
-				if _, err := w.Over(w.Store).Replay(t.Context(), m); err != nil {
+				if _, err := w.Over(w.Store).Effects.Replay(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -59,7 +59,7 @@ func (k *keptItems) Next() (results.Item, error) {
 			if k.ended {
 				return results.Item{}, io.EOF
 			}
-			page, err := k.run.Ledger.FailedItems(k.ctx, k.run.task.Operation, k.run.task.Effect, k.after, k.limit)
+			page, err := k.run.Ledger.Items.Failed(k.ctx, k.run.task.Operation, k.run.task.Effect, k.after, k.limit)
 			if err != nil {
 				return results.Item{}, err
 			}

@@ -35,7 +35,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func reopen(w *itemworld.World, id string) {
 	w.Helper()
 	m := ledger.Message{Operation: w.Key, Effect: itemworld.Name, ID: id}
-	if r, err := w.Over(w.Store).Replay(context.Background(), m); err != nil || r.Outcome != ledger.Reopened {
+	if r, err := w.Over(w.Store).Effects.Replay(context.Background(), m); err != nil || r.Outcome != ledger.Reopened {
 		w.Fatalf("Replay: %+v, %v", r, err)
 	}
 }

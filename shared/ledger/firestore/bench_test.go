@@ -27,7 +27,7 @@ func BenchmarkIngest(b *testing.B) {
 				store, client := both(b, m.Dial()...)
 				l := newLedger(b, store, &outbox{})
 				concurrently(b, 32, func(i int) error {
-					_, err := l.Register(b.Context(), ledger.Registration{Name: nameOf(i), SubmittedAt: today})
+					_, err := l.Operations.Register(b.Context(), ledger.Registration{Name: nameOf(i), SubmittedAt: today})
 					return err
 				})
 				m.Collect()
@@ -48,7 +48,7 @@ type way struct {
 func ways() []way {
 	return []way{
 		{"ledger", func(ctx context.Context, l *ledger.Ledger, _ *cloud.Client, i int) error {
-			_, err := l.Ingest(ctx, success(i, "delivery"))
+			_, err := l.Operations.Ingest(ctx, success(i, "delivery"))
 			return err
 		}},
 		{"bare", func(ctx context.Context, _ *ledger.Ledger, client *cloud.Client, i int) error {
@@ -144,7 +144,7 @@ func BenchmarkManyAtOnce(b *testing.B) {
 					for i := range b.N {
 						b.StopTimer()
 						r := ledger.Registration{Name: nameOf(i), SubmittedAt: today}
-						if _, err := ledgers[0].Register(b.Context(), r); err != nil {
+						if _, err := ledgers[0].Operations.Register(b.Context(), r); err != nil {
 							b.Fatal(err)
 						}
 						if i == 0 {

@@ -66,7 +66,7 @@ func (w *faultWorld) overtake() {
 	if w.Lease.Effect == "" {
 		return
 	}
-	grant, err := w.Ledger.Claim(w.Context(), w.Lease.Operation, w.Lease.Effect)
+	grant, err := w.Ledger.Effects.Claim(w.Context(), w.Lease.Operation, w.Lease.Effect)
 	if err != nil {
 		w.Errorf("the next worker's claim: %v", err)
 	}

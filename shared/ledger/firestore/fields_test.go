@@ -20,9 +20,9 @@ func fullRecord() operation.Record {
 		Schema: 1, Version: 7, Key: "batches/a", Collection: operation.Batches, Name: "batches/a",
 		Submission: operation.Submission{JobKind: "kind", CorrelationID: "id", Metadata: `{"__a__":{"b/c":1}}`},
 		State:      operation.Succeeded, UpdateTime: today, Registered: true, CreatedAt: today, SubmittedAt: today,
-		SettledAt: today, SettledBy: operation.Webhook, Attempts: 3, StuckSince: today, AlertedAt: today,
+		SettledAt: today, SettledBy: operation.Webhook, LookUps: 3, StuckSince: today, AlertedAt: today,
 		Condition: "not-found", ConditionSince: today, MissingSince: today, MissingAlertedAt: today,
-		Abandoned: &operation.Abandonment{At: today, By: "ops", Why: "lost"}, DueAt: today, ExpireAt: today,
+		Abandoned: &operation.Decided{At: today, By: "ops", Why: "lost"}, DueAt: today, ExpireAt: today,
 		Result: operation.Result{
 			OutputFile: "files/x", Inline: true, ErrorCode: "1", ErrorMessage: "m",
 			Counts: &operation.Counts{Total: 3, Succeeded: 2, Failed: 1},

@@ -63,32 +63,33 @@ func life(ctx context.Context, l *ledger.Ledger) []step {
 	var lease ledger.Lease
 	return []step{
 		{"register", func() error {
-			_, err := l.Register(ctx, ledger.Registration{
+			_, err := l.Operations.Register(ctx, ledger.Registration{
 				Name: nameOf(1), Submission: operation.Submission{JobKind: "kind"}, SubmittedAt: today,
 			})
 			return err
 		}},
 		{"webhook", func() error {
-			receipt, err := l.Ingest(ctx, success(1, "delivery"))
+			receipt, err := l.Operations.Ingest(ctx, success(1, "delivery"))
 			if err == nil && (receipt.Outcome != ledger.Applied || receipt.Planned != 1 || !receipt.Settled) {
 				err = fmt.Errorf("the receipt is %+v", receipt)
 			}
 			return err
 		}},
 		{"claim", func() error {
-			grant, err := l.Claim(ctx, nameOf(1).Key, publish)
+			grant, err := l.Effects.Claim(ctx, nameOf(1).Key, publish)
 			if err == nil && grant.Verdict != ledger.Claimed {
 				err = fmt.Errorf("the verdict is %s", grant.Verdict)
 			}
 			lease = grant.Lease
 			return err
 		}},
-		{"extend", func() error { return l.Extend(ctx, lease) }},
+		{"extend", func() error { return l.Effects.Extend(ctx, lease) }},
 		{"chunk", func() error {
-			_, err := l.RecordItems(ctx, lease, lease.Progress, []ledger.ItemOutcome{{Index: 0, Key: "a"}, {Index: 1, Key: "b"}})
+			_, err := l.Items.Record(ctx, lease, lease.Progress,
+				[]ledger.ItemOutcome{{Index: 0, Key: "a"}, {Index: 1, Key: "b"}})
 			return err
 		}},
-		{"finish", func() error { return l.Finish(ctx, lease) }},
+		{"finish", func() error { return l.Effects.Finish(ctx, lease) }},
 	}
 }
 
@@ -123,7 +124,7 @@ func TestALifeThroughFaults(t *testing.T) {
 					t.Fatalf("%s: %v", s.name, err)
 				}
 			}
-			story, err := l.Show(t.Context(), nameOf(1).Key)
+			story, err := l.Operations.Show(t.Context(), nameOf(1).Key)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,12 +161,12 @@ func TestWhatALifeCosts(t *testing.T) {
 		"conflict": {2, ledgertest.Bill{Reads: 2, Writes: 2}}, // another end, which the record notes
 	}
 	steps := append(life(t.Context(), l),
-		step{"again", func() error { _, err := l.Ingest(t.Context(), success(1, "delivery")); return err }},
-		step{"dropped", func() error { _, err := l.Ingest(t.Context(), success(1, "another")); return err }},
+		step{"again", func() error { _, err := l.Operations.Ingest(t.Context(), success(1, "delivery")); return err }},
+		step{"dropped", func() error { _, err := l.Operations.Ingest(t.Context(), success(1, "another")); return err }},
 		step{"conflict", func() error {
 			e := success(1, "other end")
 			e.State = operation.Failed
-			_, err := l.Ingest(t.Context(), e)
+			_, err := l.Operations.Ingest(t.Context(), e)
 			return err
 		}})
 	var total harness.Metered
@@ -200,7 +201,7 @@ func TestManyAtOnce(t *testing.T) {
 					ledgers[i] = newLedger(t, store, &published)
 				}
 				r := ledger.Registration{Name: nameOf(1), SubmittedAt: today}
-				if _, err := ledgers[0].Register(t.Context(), r); err != nil {
+				if _, err := ledgers[0].Operations.Register(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 				start := time.Now()
@@ -231,7 +232,7 @@ func burst(t testing.TB, ledgers []*ledger.Ledger, i, callers int, identical boo
 			if !identical {
 				id = fmt.Sprint(caller)
 			}
-			receipt, err := ledgers[caller%len(ledgers)].Ingest(t.Context(), success(i, id))
+			receipt, err := ledgers[caller%len(ledgers)].Operations.Ingest(t.Context(), success(i, id))
 			if err != nil {
 				t.Errorf("Ingest: %v", err)
 			}

@@ -20,14 +20,14 @@ func TestWhatALookUpCosts(t *testing.T) {
 	running := make(map[operation.Key]operation.Event, pending)
 	for i := range pending {
 		r := ledger.Registration{Name: nameOf(i), SubmittedAt: time.Now().Add(-5 * time.Hour)} // not stuck yet
-		if _, err := l.Register(t.Context(), r); err != nil {
+		if _, err := l.Operations.Register(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		e := operation.Event{
 			Name: nameOf(i), DeliveryID: "reconcile-1", Source: operation.Reconcile, State: operation.Running, UpdateTime: today,
 		}
 		running[e.Key] = e
-		if _, err := l.Ingest(t.Context(), e); err != nil {
+		if _, err := l.Operations.Ingest(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,12 +41,12 @@ func TestWhatALookUpCosts(t *testing.T) {
 			t.Logf("%s cost %d requests, %d reads and %d writes", what, got.Requests(), got.Reads, got.Writes)
 		}
 	}
-	lookups, err := l.BeginLookups(t.Context(), time.Minute)
+	lookups, err := l.Passes.Begin(t.Context(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	costs("the beginning", 1, 1, 0) // a read of a document that is not there, and of the time
-	page, err := l.DueOperations(t.Context(), lookups.Start(), ledger.Cursor{}, 100)
+	page, err := l.Operations.Due(t.Context(), lookups.Start(), ledger.Cursor{}, 100)
 	if err != nil || len(page.Items) != pending {
 		t.Fatalf("%d are due, %v", len(page.Items), err)
 	}
@@ -60,7 +60,7 @@ func TestWhatALookUpCosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := l.IngestAnswer(t.Context(), p.Operation, running[due.Record.Key])
+		r, err := l.Operations.IngestAnswer(t.Context(), p.Operation, running[due.Record.Key])
 		if err != nil || r.Outcome != ledger.Dropped {
 			t.Fatalf("%+v, %v", r, err)
 		}

@@ -38,11 +38,11 @@ func BenchmarkPass(b *testing.B) {
 				for i := range pending { // again: what was looked up is due only after an interval
 					name := nameOf(settled + passes*pending + i)
 					r := ledger.Registration{Name: name, SubmittedAt: time.Now().Add(-time.Hour)}
-					if _, err := l.Register(b.Context(), r); err != nil {
+					if _, err := l.Operations.Register(b.Context(), r); err != nil {
 						b.Fatal(err)
 					}
 					known := operation.Event{Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Running}
-					if _, err := l.Ingest(b.Context(), known); err != nil { // so that the look-up has no news
+					if _, err := l.Operations.Ingest(b.Context(), known); err != nil { // so that the look-up has no news
 						b.Fatal(err)
 					}
 				}
@@ -72,17 +72,17 @@ func BenchmarkPass(b *testing.B) {
 // that was created as any other.
 func fill(b *testing.B, client *cloud.Client, l *ledger.Ledger, n int) {
 	b.Helper()
-	if _, err := l.Register(b.Context(), ledger.Registration{Name: nameOf(0)}); err != nil {
+	if _, err := l.Operations.Register(b.Context(), ledger.Registration{Name: nameOf(0)}); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := l.Ingest(b.Context(), success(0, "delivery")); err != nil {
+	if _, err := l.Operations.Ingest(b.Context(), success(0, "delivery")); err != nil {
 		b.Fatal(err)
 	}
-	grant, err := l.Claim(b.Context(), nameOf(0).Key, publish)
+	grant, err := l.Effects.Claim(b.Context(), nameOf(0).Key, publish)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := l.Finish(b.Context(), grant.Lease); err != nil {
+	if err := l.Effects.Finish(b.Context(), grant.Lease); err != nil {
 		b.Fatal(err)
 	}
 	record, _, effect := refs(client, 0)

@@ -23,7 +23,7 @@ func (w *world) paged() {
 func (w *world) postpone() ledger.LookUpClaim {
 	w.Helper()
 	due, now := w.pass()
-	p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+	p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 	if err != nil {
 		w.Fatalf("ClaimLookUp: %v", err)
 	}
@@ -61,7 +61,7 @@ var alertTests = []ledgerTest{
 	{"stuck is an effect, one in each period [R4, S2]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
-		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+		p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 1 {
 			w.Fatalf("%+v, %v", p, err)
 		}
@@ -91,7 +91,7 @@ var alertTests = []ledgerTest{
 	{"an alert runs like any effect and keeps a settled record open until it is done [L3, S1]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
-		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		w.ingest(w.event("d1", operation.Succeeded, time.Hour))
@@ -107,16 +107,16 @@ var alertTests = []ledgerTest{
 		w.paged()
 		due, now := w.stuck()
 		due.Quiet = true
-		claimed, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+		claimed, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 		if err != nil || claimed.Stuck || claimed.Alert || claimed.Planned != 0 {
 			w.Fatalf("ClaimLookUp: %+v, %v", claimed, err)
 		}
-		alerted, err := w.ledger().AlertStuck(w.ctx, claimed.Operation)
+		alerted, err := w.ledger().Passes.AlertStuck(w.ctx, claimed.Operation)
 		if err != nil || !alerted.Stuck || !alerted.Alert || alerted.Planned != 1 {
 			w.Fatalf("AlertStuck: %+v, %v", alerted, err)
 		}
-		equal(w, "look-ups", w.record().Attempts, 1)
-		if _, err := w.ledger().AlertStuck(w.ctx, claimed.Operation); !errors.Is(err, ledger.ErrConflict) {
+		equal(w, "look-ups", w.record().LookUps, 1)
+		if _, err := w.ledger().Passes.AlertStuck(w.ctx, claimed.Operation); !errors.Is(err, ledger.ErrConflict) {
 			w.Errorf("AlertStuck of what was changed since its claim: %v", err)
 		}
 	}},
@@ -125,13 +125,13 @@ var alertTests = []ledgerTest{
 		w.settings.Rules[2].JobKinds, w.settings.Rules[2].Alerts = []string{"other-*"}, []ledger.Alert{ledger.AlertStuck}
 		due, now := w.stuck()
 		counting := Count(w.store)
-		p, err := w.over(counting).ClaimLookUp(w.ctx, due, now)
+		p, err := w.over(counting).Passes.ClaimLookUp(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 0 {
 			w.Errorf("%+v, %v", p, err)
 		}
 		equal(w, "reads", counting.Counts().Gets, 0)
 		equal(w, "effects", len(w.record().Effects), 0)
-		alerted, err := w.ledger().AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, w.start, "")
+		alerted, err := w.ledger().Passes.AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, w.start, "")
 		if err != nil || alerted.Planned != 0 {
 			w.Errorf("%+v, %v", alerted, err)
 		}
@@ -141,7 +141,7 @@ var alertTests = []ledgerTest{
 		w.paged()
 		w.settings.Rules[2].On = []operation.State{operation.Succeeded}
 		due, now := w.stuck()
-		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "planned by the end", w.ingest(w.event("d1", operation.Succeeded, time.Hour)).Planned, 2)
@@ -153,14 +153,14 @@ var alertTests = []ledgerTest{
 	{"an alert of a former record is not repeated, the next one is planned [L3]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
-		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		w.finish(w.granted("page@stuck-1"))
 		w.published("page@stuck-1")
 		w.delete(ledger.OperationPath(w.name.Key)) // TTL deletion leaves what is under it
 		due, now = w.stuck()
-		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+		p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 0 {
 			w.Errorf("%+v, %v", p, err)
 		}
@@ -173,7 +173,7 @@ var alertTests = []ledgerTest{
 		w.paged()
 		due, now := w.stuck()
 		w.outbox.err = errFailed
-		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+		p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 		if err != nil || p.Planned != 1 || p.PublishErr == nil {
 			w.Errorf("%+v, %v", p, err)
 		}

@@ -15,7 +15,7 @@ import (
 // alerting is a move that alerts about subject and keeps the answer in a.
 func (w *world) alerting(subject operation.Key, a *ledger.Alerted) move {
 	return func(l *ledger.Ledger) (err error) {
-		*a, err = l.AlertAbout(w.ctx, subject, ledger.AlertDisabled, w.start, "switched off")
+		*a, err = l.Passes.AlertAbout(w.ctx, subject, ledger.AlertDisabled, w.start, "switched off")
 		return err
 	}
 }
@@ -80,7 +80,7 @@ var alertAbout = []ledgerTest{
 		}
 		second := w.alertsOf(subject)[1]
 		equal(w, "names", fmt.Sprint(names[0], " ", second), "page@disabled-1 page@disabled-2")
-		if err := w.ledger().MarkDead(w.ctx, w.granted(second), errFailed); err != nil {
+		if err := w.ledger().Effects.MarkDead(w.ctx, w.granted(second), errFailed); err != nil {
 			w.Errorf("MarkDead: %v", err)
 		}
 		equal(w, "dead", w.claim(second).Verdict, ledger.Dead)
@@ -89,7 +89,7 @@ var alertAbout = []ledgerTest{
 	{"a condition that began after the last alert is alerted again [R4]", func(w *world) {
 		w.paged()
 		about := func(since time.Time) int {
-			alerted, err := w.ledger().AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, since, "switched off")
+			alerted, err := w.ledger().Passes.AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, since, "switched off")
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -119,7 +119,7 @@ var alertAbout = []ledgerTest{
 			w.Errorf("AlertAbout what is no subject: %v, want ErrInvalid", err)
 		}
 		never := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-		if a, err := w.ledger().AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, never, ""); err == nil {
+		if a, err := w.ledger().Passes.AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, never, ""); err == nil {
 			w.Errorf("AlertAbout at a time that JSON does not have: %+v", a)
 		}
 		equal(w, "effects", len(w.alertsOf("webhooks/w1")), 0)
@@ -140,7 +140,8 @@ var alertAbout = []ledgerTest{
 		w.paged()
 		ids := []string{"c-1", "batches/abc-123", "c 1", "c-1 ", "a/b:c%\x00__x__\u2028 "}
 		for _, id := range ids {
-			alerted, err := w.ledger().AlertAbout(w.ctx, operation.Key("intents/"+id), ledger.AlertUnbound, w.start, "unbound")
+			alerted, err := w.ledger().Passes.AlertAbout(w.ctx, operation.Key("intents/"+id), ledger.AlertUnbound,
+				w.start, "unbound")
 			if err != nil || alerted.Planned != 1 {
 				w.Errorf("%q: %+v, %v", id, alerted, err)
 			}
@@ -158,7 +159,8 @@ var alertAbout = []ledgerTest{
 			if m, err = ledger.ParseMessage(text); err != nil {
 				w.Fatal(err)
 			}
-			if grant, err := w.ledger().Claim(w.ctx, m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
+			if grant, err := w.ledger().Effects.Claim(w.ctx, m.Operation,
+				m.Effect); err != nil || grant.Verdict != ledger.Claimed {
 				w.Errorf("%s: %+v, %v", text, grant, err)
 			}
 		}

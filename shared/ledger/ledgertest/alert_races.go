@@ -60,7 +60,7 @@ var alertRaces = join(
 	}}},
 	both("two look-ups find an operation missing [R4, S3]", func(w *world) (a, b move, check func()) {
 		w.missing()
-		var one, two ledger.Noted
+		var one, two ledger.Recorded
 		return w.noting(ledger.ConditionNotFound, &one), w.noting(ledger.ConditionNotFound, &two), func() {
 			equal(w, "planned", one.Planned+two.Planned, 1)
 			equal(w, "alerts", one.Alert != two.Alert, true)
@@ -69,7 +69,7 @@ var alertRaces = join(
 	}),
 	both("a look-up that finds it missing against its end [R4, M7]", func(w *world) (a, b move, check func()) {
 		w.missing()
-		var noted ledger.Noted
+		var noted ledger.Recorded
 		var hook ledger.Receipt
 		a, b = w.noting(ledger.ConditionNotFound, &noted), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook)
 		return a, b, func() {
@@ -83,8 +83,8 @@ var alertRaces = join(
 	unanswered("ClaimLookUp: the alert is published once [R4, R6]", func(w *world, lossy func() *ledger.Ledger) {
 		w.paged()
 		due, now := w.stuck()
-		p, err := lossy().ClaimLookUp(w.ctx, due, now)
-		if err != nil || !p.Alert || p.Planned != 1 || p.Operation.Record.Attempts != 1 {
+		p, err := lossy().Passes.ClaimLookUp(w.ctx, due, now)
+		if err != nil || !p.Alert || p.Planned != 1 || p.Operation.Record.LookUps != 1 {
 			w.Errorf("ClaimLookUp: %+v, %v", p, err)
 		}
 		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectOpen)
@@ -92,10 +92,10 @@ var alertRaces = join(
 		w.store.Advance(w.settings.Interval)
 		equal(w, "planned again", w.postpone().Planned, 0)
 	}),
-	unanswered("AbandonIntent: alerted once, by this call [R4, G6]", func(w *world, lossy func() *ledger.Ledger) {
+	unanswered("Intents.Abandon: alerted once, by this call [R4, G6]", func(w *world, lossy func() *ledger.Ledger) {
 		w.paged()
 		due := w.overdue("i-1")
-		alerted, err := lossy().AbandonIntent(w.ctx, due, w.now(), "nothing was found")
+		alerted, err := lossy().Intents.Abandon(w.ctx, due, w.now(), "nothing was found")
 		if err != nil || alerted.Planned != 1 || alerted.PublishErr != nil {
 			w.Errorf("%+v, %v", alerted, err)
 		}
@@ -105,7 +105,7 @@ var alertRaces = join(
 		notice := w.alert("page@unbound-1", "unbound")
 		equal(w, "since", notice.Since, due.Intent.CreatedAt)
 		equal(w, "detail", notice.Detail, "nothing was found")
-		if _, err := lossy().AbandonIntent(w.ctx, due, w.now(), ""); !isConflict(err) {
+		if _, err := lossy().Intents.Abandon(w.ctx, due, w.now(), ""); !isConflict(err) {
 			w.Errorf("again: %v, want ErrConflict", err)
 		}
 		w.published()
@@ -131,12 +131,12 @@ var alertRaces = join(
 		equal(w, "effects", len(w.alertsOf("webhooks/w1")), 1)
 		equal(w, "due", len(w.dueEffects().Items), 1)
 	}),
-	unanswered("NoteCondition: missing alerts once, by this call [R4]", func(w *world, lossy func() *ledger.Ledger) {
+	unanswered("RecordCondition: missing alerts once, by this call [R4]", func(w *world, lossy func() *ledger.Ledger) {
 		w.missing()
 		for i := range 2 {
-			var noted ledger.Noted
+			var noted ledger.Recorded
 			if err := w.noting(ledger.ConditionNotFound, &noted)(lossy()); err != nil {
-				w.Errorf("NoteCondition: %v", err)
+				w.Errorf("RecordCondition: %v", err)
 			}
 			equal(w, "alert", noted.Alert, i == 0)
 			equal(w, "planned", noted.Planned == 1, i == 0)

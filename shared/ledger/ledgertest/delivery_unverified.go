@@ -11,7 +11,7 @@ import (
 // unverified reads the operation of an unverified delivery of e.
 func (w *world) unverified(e operation.Event) ledger.Unverified {
 	w.Helper()
-	found, err := w.ledger().ReadUnverified(w.ctx, e.Name, e.CorrelationID, e.DeliveryID)
+	found, err := w.ledger().Operations.ReadUnverified(w.ctx, e.Name, e.CorrelationID, e.DeliveryID)
 	if err != nil {
 		w.Fatalf("ReadUnverified: %v", err)
 	}
@@ -21,7 +21,7 @@ func (w *world) unverified(e operation.Event) ledger.Unverified {
 // makeDueNow makes the world's operation due.
 func (w *world) makeDueNow(l *ledger.Ledger) bool {
 	w.Helper()
-	made, err := l.MakeDueNow(w.ctx, w.name.Key)
+	made, err := l.Operations.MakeDueNow(w.ctx, w.name.Key)
 	if err != nil {
 		w.Fatalf("MakeDueNow: %v", err)
 	}
@@ -38,7 +38,7 @@ var deliveryUnverified = join([]ledgerTest{
 	{"an unverified delivery is about what an event would change [K6]", func(w *world) {
 		r := w.correlated("c-1")
 		r.Name.Resource = "projects/p/locations/us/" + r.Name.Resource
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		w.intend("i-1")
@@ -56,7 +56,7 @@ var deliveryUnverified = join([]ledgerTest{
 				e.Name = nameOf(w, raw)
 				found := w.unverified(e)
 				counting := Count(w.store)
-				if _, err := w.over(counting).ReadUnverified(w.ctx, e.Name, id, "d2"); err != nil ||
+				if _, err := w.over(counting).Operations.ReadUnverified(w.ctx, e.Name, id, "d2"); err != nil ||
 					counting.Counts().Commits != 0 || counting.Counts().Gets > 2 {
 					w.Errorf("%v, it cost %+v", err, counting.Counts())
 				}
@@ -74,7 +74,7 @@ var deliveryUnverified = join([]ledgerTest{
 		}
 	}},
 	{"a delivery that was ingested is a duplicate, under either name [W4]", func(w *world) {
-		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
 		e := w.renamed("d1", "c-1")
@@ -103,14 +103,14 @@ var deliveryUnverified = join([]ledgerTest{
 		}
 		after.DueAt, after.Version = before.DueAt, before.Version
 		equal(w, "the rest", after.State, before.State)
-		equal(w, "attempts [R3]", after.Attempts, before.Attempts)
+		equal(w, "attempts [R3]", after.LookUps, before.LookUps)
 		equal(w, "due to a pass", len(w.dueOperations().Items), 1)
 		counting := Count(w.store)
 		equal(w, "again", w.makeDueNow(w.over(counting)), false)
 		equal(w, "commits of it", counting.Counts().Commits, 0)
 	}},
 	{"where nothing can be made due", func(w *world) {
-		if _, err := w.ledger().MakeDueNow(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := w.ledger().Operations.MakeDueNow(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("no record: %v, want ErrNotFound", err)
 		}
 		w.ingest(w.event("d1", operation.Running, time.Second))
@@ -127,7 +127,7 @@ var deliveryUnverified = join([]ledgerTest{
 }), both("MakeDueNow against the end [M6]", func(w *world) (a, b move, check func()) {
 	w.register()
 	var hook ledger.Receipt
-	return func(l *ledger.Ledger) error { _, err := l.MakeDueNow(w.ctx, w.name.Key); return err },
+	return func(l *ledger.Ledger) error { _, err := l.Operations.MakeDueNow(w.ctx, w.name.Key); return err },
 		w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
 			w.lives("settled", false, 0)
 			w.plannedOnce()

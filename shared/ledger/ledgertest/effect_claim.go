@@ -18,7 +18,7 @@ var errFailed = errors.New("the handler failed")
 // release gives a lease back and returns how long the effect backs off.
 func (w *world) release(lease ledger.Lease, retryAfter time.Duration) time.Duration {
 	w.Helper()
-	failure, err := w.ledger().Release(w.ctx, lease, errFailed, retryAfter)
+	failure, err := w.ledger().Effects.Release(w.ctx, lease, errFailed, retryAfter)
 	if err != nil {
 		w.Fatalf("Release: %v", err)
 	}
@@ -139,11 +139,11 @@ var effectClaim = []ledgerTest{
 	{"an effect that can never succeed is marked dead [S2]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
-		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().Effects.MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatalf("MarkDead: %v", err)
 		}
 		// Marking it dead again is safe.
-		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().Effects.MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatalf("MarkDead again: %v", err)
 		}
 		equal(w, "claim", w.claim(publish).Verdict, ledger.Dead)
@@ -154,7 +154,7 @@ var effectClaim = []ledgerTest{
 		lease := w.granted(publish)
 		for range 4 {
 			w.store.Advance(w.settings.ClaimTTL * 2 / 3)
-			if err := w.ledger().Extend(w.ctx, lease); err != nil {
+			if err := w.ledger().Effects.Extend(w.ctx, lease); err != nil {
 				w.Fatalf("Extend: %v", err)
 			}
 			grant := w.claim(publish)
@@ -175,7 +175,7 @@ var effectClaim = []ledgerTest{
 		w.succeed()
 		before := w.effect(publish)
 		for _, want := range []ledger.Verdict{ledger.Claimed, ledger.Held} {
-			if got, err := w.ledger().ClaimStatus(w.ctx, w.name.Key, publish); err != nil || got != want {
+			if got, err := w.ledger().Effects.ClaimStatus(w.ctx, w.name.Key, publish); err != nil || got != want {
 				w.Errorf("ClaimStatus: %s, %v, want %s", got, err, want)
 			}
 			if want == ledger.Claimed {
@@ -214,7 +214,7 @@ var effectClaim = []ledgerTest{
 		}
 		other := ledger.Write{Path: pathB, Data: note{}}
 		for token, want := range map[ledger.Token]error{"": ledger.ErrExists, read: ledger.ErrContention} {
-			err := w.ledger().Finish(w.ctx, lease, other, ledger.Write{Path: pathC, Token: token, Data: note{}})
+			err := w.ledger().Effects.Finish(w.ctx, lease, other, ledger.Write{Path: pathC, Token: token, Data: note{}})
 			if !errors.Is(err, want) || !strings.Contains(err.Error(), string(pathC)) || ledger.Permanent(err) != (token == "") {
 				w.Errorf("Finish: %v, want %v", err, want)
 			}
@@ -226,7 +226,7 @@ var effectClaim = []ledgerTest{
 	{"extra writes are written after lost races, too [M6]", func(w *world) {
 		w.succeed()
 		extra := ledger.Write{Path: pathC, Data: note{Text: "new"}}
-		if err := w.over(Inject(w.store, Times(7, Abort)...)).Finish(w.ctx, w.granted(publish), extra); err != nil {
+		if err := w.over(Inject(w.store, Times(7, Abort)...)).Effects.Finish(w.ctx, w.granted(publish), extra); err != nil {
 			w.Errorf("Finish: %v", err)
 		}
 		equal(w, "the extra write", read[note](w, pathC).Text, "new")
@@ -238,7 +238,7 @@ var effectClaim = []ledgerTest{
 			w.store.Advance(w.settings.ClaimTTL + time.Second)
 			w.finish(w.granted(publish), extra)
 		}}
-		if err := w.over(overtaken).Finish(w.ctx, lease, extra); !errors.Is(err, ledger.ErrLeaseLost) {
+		if err := w.over(overtaken).Effects.Finish(w.ctx, lease, extra); !errors.Is(err, ledger.ErrLeaseLost) {
 			w.Errorf("Finish: %v, want ErrLeaseLost", err)
 		}
 		equal(w, "the effect", w.effect(publish).State, ledger.EffectDone)
@@ -247,7 +247,7 @@ var effectClaim = []ledgerTest{
 		w.succeed()
 		for _, cause := range []string{strings.Repeat("é", 3000), "\xff\xfe not text", strings.Repeat("x", 1999) + "é", ""} {
 			lease := w.granted(publish)
-			failure, err := w.ledger().Release(w.ctx, lease, errors.New(cause), 0)
+			failure, err := w.ledger().Effects.Release(w.ctx, lease, errors.New(cause), 0)
 			if err != nil {
 				w.Fatalf("Release %.20q: %v", cause, err)
 			}

@@ -14,11 +14,11 @@ func (w *world) lost(lease ledger.Lease) {
 	effect, record := ledger.EffectPath(lease.Operation, lease.Effect), ledger.OperationPath(lease.Operation)
 	effectToken, recordToken := w.document(effect).Token, w.document(record).Token
 	l := w.ledger()
-	_, releaseErr := l.Release(w.ctx, lease, errFailed, 0)
+	_, releaseErr := l.Effects.Release(w.ctx, lease, errFailed, 0)
 	for what, err := range map[string]error{
-		"Finish":   l.Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{Text: "a zombie's"}}),
-		"MarkDead": l.MarkDead(w.ctx, lease, errFailed),
-		"Extend":   l.Extend(w.ctx, lease),
+		"Finish":   l.Effects.Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{Text: "a zombie's"}}),
+		"MarkDead": l.Effects.MarkDead(w.ctx, lease, errFailed),
+		"Extend":   l.Effects.Extend(w.ctx, lease),
 		"Release":  releaseErr,
 	} {
 		if !errors.Is(err, ledger.ErrLeaseLost) {
@@ -33,7 +33,7 @@ func (w *world) lost(lease ledger.Lease) {
 // claiming is a move that claims the effect "publish" and keeps the answer in g.
 func (w *world) claiming(g *ledger.Grant) move {
 	return func(l *ledger.Ledger) (err error) {
-		*g, err = l.Claim(w.ctx, w.name.Key, publish)
+		*g, err = l.Effects.Claim(w.ctx, w.name.Key, publish)
 		return err
 	}
 }
@@ -44,16 +44,18 @@ var zombies = []struct {
 	move func(w *world, lease ledger.Lease) move
 }{
 	{"Finish", func(w *world, lease ledger.Lease) move {
-		return func(l *ledger.Ledger) error { return l.Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{}}) }
+		return func(l *ledger.Ledger) error {
+			return l.Effects.Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{}})
+		}
 	}},
 	{"MarkDead", func(w *world, lease ledger.Lease) move {
-		return func(l *ledger.Ledger) error { return l.MarkDead(w.ctx, lease, errFailed) }
+		return func(l *ledger.Ledger) error { return l.Effects.MarkDead(w.ctx, lease, errFailed) }
 	}},
 	{"Release", func(w *world, lease ledger.Lease) move {
-		return func(l *ledger.Ledger) error { _, err := l.Release(w.ctx, lease, errFailed, 0); return err }
+		return func(l *ledger.Ledger) error { _, err := l.Effects.Release(w.ctx, lease, errFailed, 0); return err }
 	}},
 	{"Extend", func(w *world, lease ledger.Lease) move {
-		return func(l *ledger.Ledger) error { return l.Extend(w.ctx, lease) }
+		return func(l *ledger.Ledger) error { return l.Effects.Extend(w.ctx, lease) }
 	}},
 }
 
@@ -120,13 +122,13 @@ var effectClaimRaces = join(
 	both("a claim against the sweep [R5]", func(w *world) (a, b move, check func()) {
 		w.succeed()
 		w.published(publish)
-		page, err := w.ledger().DueEffects(w.ctx, w.now(), ledger.Cursor{}, 10)
+		page, err := w.ledger().Effects.Due(w.ctx, w.now(), ledger.Cursor{}, 10)
 		if err != nil || len(page.Items) != 1 {
 			w.Fatalf("due: %+v, %v", page, err)
 		}
 		var grant ledger.Grant
 		return w.claiming(&grant), func(l *ledger.Ledger) error {
-				err := l.Requeue(w.ctx, page.Items[0], w.now())
+				err := l.Effects.Requeue(w.ctx, page.Items[0], w.now())
 				if isConflict(err) {
 					return nil
 				}
@@ -142,7 +144,9 @@ var effectClaimRaces = join(
 			w.succeed()
 			w.jitter = nil
 			grants := crowd(
-				w, 32, func(l *ledger.Ledger, _ int) (ledger.Grant, error) { return l.Claim(w.ctx, w.name.Key, publish) },
+				w, 32, func(l *ledger.Ledger, _ int) (ledger.Grant, error) {
+					return l.Effects.Claim(w.ctx, w.name.Key, publish)
+				},
 			)
 			equal(w, "claimed", count(grants, func(g ledger.Grant) bool { return g.Verdict == ledger.Claimed }), 1)
 			equal(w, "held", count(grants, func(g ledger.Grant) bool { return g.Verdict == ledger.Held }), 31)
@@ -162,7 +166,7 @@ var effectClaimRaces = join(
 			w.succeed()
 			first := w.granted(publish)
 			wait := w.release(first, 0)
-			if err := w.ledger().Finish(w.ctx, first); !errors.Is(err, ledger.ErrLeaseLost) {
+			if err := w.ledger().Effects.Finish(w.ctx, first); !errors.Is(err, ledger.ErrLeaseLost) {
 				w.Errorf("Finish after Release: %v, want ErrLeaseLost", err)
 			}
 			w.store.Advance(wait)
@@ -173,10 +177,10 @@ var effectClaimRaces = join(
 			w.succeed()
 			lease := w.granted(publish)
 			w.finish(lease)
-			if err := w.ledger().MarkDead(w.ctx, lease, errFailed); !errors.Is(err, ledger.ErrLeaseLost) {
+			if err := w.ledger().Effects.MarkDead(w.ctx, lease, errFailed); !errors.Is(err, ledger.ErrLeaseLost) {
 				w.Errorf("MarkDead after Finish: %v, want ErrLeaseLost", err)
 			}
-			if err := w.ledger().Extend(w.ctx, lease); !errors.Is(err, ledger.ErrLeaseLost) {
+			if err := w.ledger().Effects.Extend(w.ctx, lease); !errors.Is(err, ledger.ErrLeaseLost) {
 				w.Errorf("Extend after Finish: %v, want ErrLeaseLost", err)
 			}
 			equal(w, "the effect", w.effect(publish).State, ledger.EffectDone)
@@ -194,7 +198,7 @@ var effectClaimRaces = join(
 			lease := w.granted(publish)
 			w.store.Advance(w.settings.ClaimTTL + time.Second)
 			var grant ledger.Grant
-			w.mustRace(w.claiming(&grant), func(l *ledger.Ledger) error { return l.Finish(w.ctx, lease) })
+			w.mustRace(w.claiming(&grant), func(l *ledger.Ledger) error { return l.Effects.Finish(w.ctx, lease) })
 			equal(w, "claim", grant.Verdict, ledger.Done)
 			equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
 		}},

@@ -16,7 +16,7 @@ var effectContinue = join([]ledgerTest{
 			equal(w, "attempt", lease.Attempt, 1)
 			equal(w, "fence", lease.Fence, i+1)
 			w.recordItems(lease, lease.Progress, numbered(i, 1))
-			if unsent, err := w.ledger().Continue(w.ctx, lease); unsent != nil || err != nil {
+			if unsent, err := w.ledger().Effects.Continue(w.ctx, lease); unsent != nil || err != nil {
 				w.Fatalf("Continue: %v, %v", unsent, err)
 			}
 			equal(
@@ -28,7 +28,7 @@ var effectContinue = join([]ledgerTest{
 		equal(w, "due", len(w.dueEffects().Items), 1)
 		w.outbox.err = errFailed
 		lease := w.granted(publish)
-		if unsent, err := w.ledger().Continue(w.ctx, lease); !errors.Is(unsent, errFailed) || err != nil {
+		if unsent, err := w.ledger().Effects.Continue(w.ctx, lease); !errors.Is(unsent, errFailed) || err != nil {
 			w.Errorf("Continue: %v, %v", unsent, err)
 		}
 	}},
@@ -39,7 +39,7 @@ var effectContinue = join([]ledgerTest{
 		if err != nil {
 			w.Fatal(err)
 		}
-		if unsent, err := l.Continue(w.ctx, lease); unsent == nil || err != nil {
+		if unsent, err := l.Effects.Continue(w.ctx, lease); unsent == nil || err != nil {
 			w.Errorf("Continue: %v, %v", unsent, err)
 		}
 		equal(w, "due", len(w.dueEffects().Items), 1)
@@ -49,7 +49,7 @@ var effectContinue = join([]ledgerTest{
 		w.succeed()
 		lease := w.granted(publish)
 		w.outbox.sent()
-		if unsent, err := l.Continue(w.ctx, lease); unsent != nil || err != nil {
+		if unsent, err := l.Effects.Continue(w.ctx, lease); unsent != nil || err != nil {
 			w.Fatalf("Continue: %v, %v", unsent, err)
 		}
 		equal(w, "attempts", w.effect(publish).Attempts, 0)

@@ -37,7 +37,7 @@ var effectHistory = join([]ledgerTest{
 		equal(w, "open", open.Began.Before(w.start) || !open.Ended.IsZero(), false)
 		w.store.Advance(time.Second)
 		cause := fmt.Errorf("posting: %w", answeredError{"503 from https://h.example/T0/token?sig=1"})
-		failure, err := w.ledger().Release(w.ctx, lease, cause, 0)
+		failure, err := w.ledger().Effects.Release(w.ctx, lease, cause, 0)
 		if err != nil {
 			w.Fatalf("Release: %v", err)
 		}
@@ -63,7 +63,7 @@ var effectHistory = join([]ledgerTest{
 		for i := range int64(4) {
 			lease := w.granted(publish)
 			w.recordItems(lease, lease.Progress, numbered(i, 1))
-			if _, err := w.ledger().Continue(w.ctx, lease); err != nil {
+			if _, err := w.ledger().Effects.Continue(w.ctx, lease); err != nil {
 				w.Fatalf("Continue: %v", err)
 			}
 			w.history(ledger.AttemptContinued)
@@ -76,7 +76,7 @@ var effectHistory = join([]ledgerTest{
 	}},
 	{"an attempt that continues is not that of an earlier version's claim", func(w *world) {
 		w.succeed()
-		if _, err := w.ledger().Continue(w.ctx, w.granted(publish)); err != nil {
+		if _, err := w.ledger().Effects.Continue(w.ctx, w.granted(publish)); err != nil {
 			w.Fatalf("Continue: %v", err)
 		}
 		doc := w.document(ledger.EffectPath(w.name.Key, publish))
@@ -97,7 +97,7 @@ var effectHistory = join([]ledgerTest{
 	{"the last ten attempts are kept, with errors of 200 bytes", func(w *world) {
 		w.succeed()
 		for i := range 13 {
-			failure, err := w.ledger().Release(w.ctx, w.granted(publish), errors.New(strings.Repeat("é", 300)), 0)
+			failure, err := w.ledger().Effects.Release(w.ctx, w.granted(publish), errors.New(strings.Repeat("é", 300)), 0)
 			if err != nil {
 				w.Fatalf("Release %d: %v", i, err)
 			}
@@ -113,8 +113,8 @@ var effectHistory = join([]ledgerTest{
 		w.markDead(publish)
 		died := w.effect(publish).DiedAt
 		equal(w, "died", died.Equal(w.history(ledger.AttemptDead)[0].Ended), true)
-		if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, givingUp); err != nil {
-			w.Fatalf("WaiveEffect: %v", err)
+		if _, err := w.ledger().Effects.Waive(w.ctx, w.name.Key, publish, givingUp); err != nil {
+			w.Fatalf("Effects.Waive: %v", err)
 		}
 		equal(w, "waived", w.effect(publish).DiedAt.Equal(died), true)
 		w.replay(w.asked(publish, "m1"))
@@ -176,7 +176,7 @@ var effectHistory = join([]ledgerTest{
 },
 	lostly("Claim: one entry [S3]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		if grant, err := l.Claim(w.ctx, w.name.Key, publish); err != nil || grant.Verdict != ledger.Claimed {
+		if grant, err := l.Effects.Claim(w.ctx, w.name.Key, publish); err != nil || grant.Verdict != ledger.Claimed {
 			w.Fatalf("%+v, %v", grant, err)
 		}
 		w.history("")

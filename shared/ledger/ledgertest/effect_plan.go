@@ -54,7 +54,7 @@ var effectPlan = []ledgerTest{
 			w.name = nameOf(w, name)
 			r := w.registration()
 			r.SubmittedAt = w.start.Add(-age)
-			if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 				w.Fatal(err)
 			}
 			receipt := w.ingest(untimed(w.lookup(operation.Succeeded, 0)))
@@ -93,7 +93,7 @@ var effectPlan = []ledgerTest{
 				w.name = nameOf(w, fmt.Sprintf("models/veo/operations/%d", said.Unix()))
 				r := w.registration()
 				r.SubmittedAt = said
-				if _, err := w.ledger().Register(w.ctx, r); err != nil {
+				if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 					w.Fatal(err)
 				}
 				equal(w, "running", w.ingest(untimed(w.lookup(operation.Running, 0))).Outcome, ledger.Applied)
@@ -106,7 +106,7 @@ var effectPlan = []ledgerTest{
 		r := w.registration()
 		r.SubmittedAt = time.Unix(0, 0)
 		for range 2 {
-			registered, err := w.ledger().Register(w.ctx, r)
+			registered, err := w.ledger().Operations.Register(w.ctx, r)
 			if err != nil || len(registered.Kept) > 0 {
 				w.Fatalf("%+v, %v", registered, err)
 			}
@@ -155,7 +155,7 @@ var effectPlan = []ledgerTest{
 		again := ledger.Registration{
 			Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: w.start,
 		}
-		registered, err := w.ledger().Register(w.ctx, again)
+		registered, err := w.ledger().Operations.Register(w.ctx, again)
 		if err != nil || registered.Planned != 1 || registered.Withheld != 0 {
 			w.Errorf("%+v, %v", registered, err)
 		}

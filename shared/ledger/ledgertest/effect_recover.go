@@ -12,7 +12,7 @@ import (
 // recover records that an effect of the world's operation had been done.
 func (w *world) recover(effect string) ledger.RecoverOutcome {
 	w.Helper()
-	outcome, err := w.ledger().Recover(w.ctx, w.name.Key, effect, "ops@example.com")
+	outcome, err := w.ledger().Effects.Recover(w.ctx, w.name.Key, effect, "ops@example.com")
 	if err != nil {
 		w.Fatalf("Recover: %v", err)
 	}
@@ -71,8 +71,8 @@ var effectRecover = join([]ledgerTest{
 	}},
 	{"what was dead in the backup, or waived, and was run after it, is done [S2, S7]", func(w *world) {
 		w.died()
-		waiver := ledger.Abandonment{By: "ann", Why: "by hand"}
-		if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, waiver); err != nil {
+		waiver := ledger.Decision{By: "ann", Why: "by hand"}
+		if _, err := w.ledger().Effects.Waive(w.ctx, w.name.Key, publish, waiver); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "outcome", w.recover(publish), ledger.RecoverDone)
@@ -90,7 +90,7 @@ var effectRecover = join([]ledgerTest{
 		w.store.Advance(w.settings.ClaimTTL)
 		equal(w, "outcome", w.recover(publish), ledger.RecoverDone)
 		w.recovered(publish)
-		if err := w.ledger().Extend(w.ctx, lease); !errors.Is(err, ledger.ErrLeaseLost) {
+		if err := w.ledger().Effects.Extend(w.ctx, lease); !errors.Is(err, ledger.ErrLeaseLost) {
 			w.Errorf("Extend: %v, want ErrLeaseLost", err)
 		}
 	}},
@@ -121,7 +121,7 @@ var effectRecover = join([]ledgerTest{
 		}
 		var found []operation.Key
 		for after := (ledger.Cursor{}); ; {
-			page, err := w.ledger().OpenEffects(w.ctx, after, 1)
+			page, err := w.ledger().Effects.Open(w.ctx, after, 1)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -138,7 +138,7 @@ var effectRecover = join([]ledgerTest{
 	}},
 }, lostly("Recover: what was recorded is not known before [S7]", func(w *world, l *ledger.Ledger) {
 	w.succeed()
-	outcome, err := l.Recover(w.ctx, w.name.Key, publish, "ops@example.com")
+	outcome, err := l.Effects.Recover(w.ctx, w.name.Key, publish, "ops@example.com")
 	if err != nil || outcome != ledger.RecoverDone {
 		w.Errorf("%s, %v", outcome, err)
 	}

@@ -19,7 +19,7 @@ func (w *world) fail(retryAfter time.Duration) ledger.Failure {
 // failed releases a lease after a failure.
 func (w *world) failed(l *ledger.Ledger, lease ledger.Lease, retryAfter time.Duration) ledger.Failure {
 	w.Helper()
-	failure, err := l.Release(w.ctx, lease, errFailed, retryAfter)
+	failure, err := l.Effects.Release(w.ctx, lease, errFailed, retryAfter)
 	if err != nil {
 		w.Fatalf("Release: %v", err)
 	}
@@ -39,7 +39,7 @@ func (e unreadError) ResultLost() bool { return e.lost }
 func (w *world) unread(lost bool) bool {
 	w.Helper()
 	cause := fmt.Errorf("fetching %w", unreadError{errors.New("files/a: 404"), lost})
-	failure, err := w.ledger().Release(w.ctx, w.granted(publish), cause, time.Hour)
+	failure, err := w.ledger().Effects.Release(w.ctx, w.granted(publish), cause, time.Hour)
 	if err != nil {
 		w.Fatalf("Release: %v", err)
 	}

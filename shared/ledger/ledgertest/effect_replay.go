@@ -18,7 +18,7 @@ func (w *world) asked(effect, id string) ledger.Message {
 // replaying is a move that replays an operator's message, and keeps the result in r.
 func (w *world) replaying(m ledger.Message, r *ledger.Replayed) move {
 	return func(l *ledger.Ledger) (err error) {
-		*r, err = l.Replay(w.ctx, m)
+		*r, err = l.Effects.Replay(w.ctx, m)
 		return err
 	}
 }
@@ -37,7 +37,7 @@ func (w *world) replay(m ledger.Message) ledger.Replayed {
 func (w *world) refused(m ledger.Message, words string) {
 	w.Helper()
 	before := w.record().Version
-	_, err := w.ledger().Replay(w.ctx, m)
+	_, err := w.ledger().Effects.Replay(w.ctx, m)
 	if !errors.Is(err, ledger.ErrReplay) || !strings.Contains(err.Error(), words) {
 		w.Errorf("Replay %+v: %v, want ErrReplay that says %q", m, err, words)
 	}
@@ -114,7 +114,7 @@ var effectReplay = join([]ledgerTest{
 	{"the sweep finds what a replay reopened [R5]", func(w *world) {
 		w.died()
 		w.replay(w.asked(publish, "m1"))
-		page, err := w.ledger().DueEffects(w.ctx, w.now(), ledger.Cursor{}, 10)
+		page, err := w.ledger().Effects.Due(w.ctx, w.now(), ledger.Cursor{}, 10)
 		if err != nil || len(page.Items) != 1 {
 			w.Errorf("due: %+v, %v", page, err)
 		}
@@ -186,7 +186,7 @@ var effectReplay = join([]ledgerTest{
 	}},
 	{"a dead alert about what is no operation is reopened [R4]", func(w *world) {
 		w.settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertDisabled}}}
-		if a, err := w.ledger().AlertAbout(w.ctx, "webhooks/x", ledger.AlertDisabled, time.Time{}, ""); err != nil ||
+		if a, err := w.ledger().Passes.AlertAbout(w.ctx, "webhooks/x", ledger.AlertDisabled, time.Time{}, ""); err != nil ||
 			a.Planned != 1 {
 			w.Fatalf("%+v, %v", a, err)
 		}

@@ -51,7 +51,7 @@ var effectReplayRaces = join(
 		w.died()
 		var r ledger.Replayed
 		return w.replaying(w.asked(publish, "m1"), &r), func(l *ledger.Ledger) error {
-				_, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp)
+				_, err := l.Effects.Waive(w.ctx, w.name.Key, publish, givingUp)
 				if errors.Is(err, ledger.ErrNotDead) {
 					return nil
 				}
@@ -66,7 +66,7 @@ var effectReplayRaces = join(
 		w.succeed()
 		lease := w.granted(publish)
 		var r ledger.Replayed
-		b = func(l *ledger.Ledger) error { return l.MarkDead(w.ctx, lease, errFailed) }
+		b = func(l *ledger.Ledger) error { return l.Effects.MarkDead(w.ctx, lease, errFailed) }
 		return w.replaying(w.asked(publish, "m1"), &r), b, func() {
 			effect := w.effect(publish)
 			if reopened := effect.State == ledger.EffectPending; reopened != (r.Outcome == ledger.Reopened) {
@@ -119,7 +119,7 @@ var effectReplayRaces = join(
 		var one, two ledger.Grant
 		claiming := func(run string, g *ledger.Grant) move {
 			return func(l *ledger.Ledger) (err error) {
-				*g, err = l.Claim(w.ctx, w.name.Key, run)
+				*g, err = l.Effects.Claim(w.ctx, w.name.Key, run)
 				return err
 			}
 		}
@@ -139,7 +139,7 @@ var effectReplayRaces = join(
 			runs := []string{publish, "publish@n0", "publish@n1", "publish@n2"}
 			for done := range runs {
 				grants := crowd(w, 24, func(l *ledger.Ledger, i int) (ledger.Grant, error) {
-					return l.Claim(w.ctx, w.name.Key, runs[i%len(runs)])
+					return l.Effects.Claim(w.ctx, w.name.Key, runs[i%len(runs)])
 				})
 				claimed := slices.DeleteFunc(grants, func(g ledger.Grant) bool { return g.Verdict != ledger.Claimed })
 				if len(claimed) != 1 {
@@ -153,7 +153,7 @@ var effectReplayRaces = join(
 			w.died()
 			w.jitter = nil
 			replays := crowd(w, 16, func(l *ledger.Ledger, _ int) (ledger.Replayed, error) {
-				return l.Replay(w.ctx, w.asked(publish, "m1"))
+				return l.Effects.Replay(w.ctx, w.asked(publish, "m1"))
 			})
 			equal(w, "reopened", count(replays, func(r ledger.Replayed) bool { return r.Outcome == ledger.Reopened }), 1)
 			equal(w, "the rest", count(replays, func(r ledger.Replayed) bool { return r.Outcome == ledger.Repeated }), 15)

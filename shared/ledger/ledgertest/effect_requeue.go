@@ -13,9 +13,9 @@ import (
 // dueEffects returns a page of the effects that are due now.
 func (w *world) dueEffects() ledger.Page[ledger.DueEffect] {
 	w.Helper()
-	page, err := w.ledger().DueEffects(w.ctx, w.now(), ledger.Cursor{}, 100)
+	page, err := w.ledger().Effects.Due(w.ctx, w.now(), ledger.Cursor{}, 100)
 	if err != nil {
-		w.Fatalf("DueEffects: %v", err)
+		w.Fatalf("Effects.Due: %v", err)
 	}
 	return page
 }
@@ -26,7 +26,7 @@ func (w *world) sweep() int {
 	page := w.dueEffects()
 	swept := 0
 	for _, due := range page.Items {
-		if err := w.ledger().Requeue(w.ctx, due, w.now()); err != nil && !isConflict(err) {
+		if err := w.ledger().Effects.Requeue(w.ctx, due, w.now()); err != nil && !isConflict(err) {
 			w.Fatalf("Requeue: %v", err)
 		} else if err == nil {
 			swept++
@@ -51,7 +51,7 @@ func (w *world) sweepFor(d time.Duration) (after []int) {
 // decline declines a message about the effect "publish".
 func (w *world) decline() ledger.Verdict {
 	w.Helper()
-	verdict, err := w.ledger().Decline(w.ctx, w.name.Key, publish)
+	verdict, err := w.ledger().Effects.Decline(w.ctx, w.name.Key, publish)
 	if err != nil {
 		w.Fatalf("Decline: %v", err)
 	}
@@ -92,10 +92,14 @@ var effectRequeue = join([]ledgerTest{
 	}},
 	{"a holder that ends after its lease answers the message that the sweep sent meanwhile [R5]", func(w *world) {
 		for name, end := range map[string]func(ledger.Lease) error{
-			"batches/done":      func(lease ledger.Lease) error { return w.ledger().Finish(w.ctx, lease) },
-			"batches/dead":      func(lease ledger.Lease) error { return w.ledger().MarkDead(w.ctx, lease, errFailed) },
-			"batches/released":  func(lease ledger.Lease) error { w.release(lease, time.Hour); return nil },
-			"batches/continued": func(lease ledger.Lease) error { _, err := w.ledger().Continue(w.ctx, lease); return err },
+			"batches/done":     func(lease ledger.Lease) error { return w.ledger().Effects.Finish(w.ctx, lease) },
+			"batches/dead":     func(lease ledger.Lease) error { return w.ledger().Effects.MarkDead(w.ctx, lease, errFailed) },
+			"batches/released": func(lease ledger.Lease) error { w.release(lease, time.Hour); return nil },
+			"batches/continued": func(lease ledger.Lease) error {
+				_,
+					err := w.ledger().Effects.Continue(w.ctx, lease)
+				return err
+			},
 		} {
 			w.name = nameOf(w, name)
 			w.succeed()
@@ -124,7 +128,7 @@ var effectRequeue = join([]ledgerTest{
 		w.finish(w.granted(publish))
 		w.name = nameOf(w, "batches/other")
 		w.succeed()
-		if err := w.ledger().MarkDead(w.ctx, w.granted(publish), errFailed); err != nil {
+		if err := w.ledger().Effects.MarkDead(w.ctx, w.granted(publish), errFailed); err != nil {
 			w.Fatal(err)
 		}
 		w.store.Advance(100 * day)
@@ -142,7 +146,7 @@ var effectRequeue = join([]ledgerTest{
 		w.outbox.err = errFailed
 		for range 10 { // passes while the topic refuses messages
 			page := w.dueEffects()
-			if err := w.ledger().Requeue(w.ctx, page.Items[0], w.now()); err == nil || isConflict(err) {
+			if err := w.ledger().Effects.Requeue(w.ctx, page.Items[0], w.now()); err == nil || isConflict(err) {
 				w.Errorf("Requeue: %v", err)
 			}
 			equal(w, "due", w.effect(publish).DueAt, before.DueAt)
@@ -163,7 +167,7 @@ var effectRequeue = join([]ledgerTest{
 		if err != nil {
 			w.Fatal(err)
 		}
-		if err := l.Requeue(w.ctx, page.Items[0], w.now()); !errors.Is(err, errFailed) {
+		if err := l.Effects.Requeue(w.ctx, page.Items[0], w.now()); !errors.Is(err, errFailed) {
 			w.Errorf("Requeue: %v", err)
 		}
 		equal(w, "due when the lease is over", w.effect(publish).DueAt, w.effect(publish).ClaimableAt)
@@ -198,7 +202,8 @@ var effectRequeue = join([]ledgerTest{
 			w.Fatal(err)
 		}
 		w.register()
-		if r, err := l.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil || r.Planned != 1 ||
+		if r, err := l.Operations.Ingest(w.ctx,
+			w.event("d1", operation.Succeeded, time.Second)); err != nil || r.Planned != 1 ||
 			r.PublishErr != nil {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -213,7 +218,7 @@ var effectRequeue = join([]ledgerTest{
 	}
 	won := 0
 	requeue := func(l *ledger.Ledger) error {
-		err := l.Requeue(w.ctx, page.Items[0], w.now())
+		err := l.Effects.Requeue(w.ctx, page.Items[0], w.now())
 		if isConflict(err) {
 			return nil
 		}

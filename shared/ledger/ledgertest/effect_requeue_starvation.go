@@ -36,14 +36,14 @@ func (w *world) sweepAll() (read int, handed []operation.Key) {
 	start, l := w.now(), w.ledger()
 	w.outbox.sent()
 	for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
-		page, err := l.DueEffects(w.ctx, start, after, 20)
+		page, err := l.Effects.Due(w.ctx, start, after, 20)
 		if err != nil || len(page.Broken) > 0 {
-			w.Fatalf("DueEffects: %v, %v", page.Broken, err)
+			w.Fatalf("Effects.Due: %v, %v", page.Broken, err)
 		}
 		var group errgroup.Group
 		group.SetLimit(8)
 		for _, due := range page.Items {
-			group.Go(func() error { return l.Requeue(w.ctx, due, start) })
+			group.Go(func() error { return l.Effects.Requeue(w.ctx, due, start) })
 		}
 		if err := group.Wait(); err != nil {
 			w.Fatalf("Requeue: %v", err)
@@ -90,7 +90,7 @@ var effectRequeueStarvation = []ledgerTest{
 		}
 		w.finish(w.granted(publish))
 		w.store.Advance(w.settings.ClaimTTL)
-		due, err := w.ledger().DueEffects(w.ctx, w.now(), ledger.Cursor{}, 1000)
+		due, err := w.ledger().Effects.Due(w.ctx, w.now(), ledger.Cursor{}, 1000)
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -32,7 +32,7 @@ var effectRerun = join([]ledgerTest{
 		ask := func(run string) (ledger.Replayed, error) {
 			m := w.again(run, "m-"+run)
 			m.Runs = &seen
-			return w.ledger().Replay(w.ctx, m)
+			return w.ledger().Effects.Replay(w.ctx, m)
 		}
 		var group sync.WaitGroup
 		var mu sync.Mutex
@@ -63,7 +63,7 @@ var effectRerun = join([]ledgerTest{
 	{"a DONE effect is rerun under a name of its own, and stays as it is [G5, S2, K4]", func(w *world) {
 		r := w.registration()
 		r.Metadata = `{"idempotencyKey":"gemini:batches/abc-123#publish","n":1.50}`
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		w.done()
@@ -165,7 +165,7 @@ var effectRerun = join([]ledgerTest{
 		w.register()
 		w.store.Advance(w.settings.StuckAfter + time.Hour)
 		due, now := w.pass()
-		if p, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil || p.Planned != 1 {
+		if p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now); err != nil || p.Planned != 1 {
 			w.Fatalf("ClaimLookUp: %+v, %v", p, err)
 		}
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
@@ -204,7 +204,7 @@ var effectRerun = join([]ledgerTest{
 	{"an effect without reruns costs no extra read [S1]", func(w *world) {
 		w.succeed()
 		counting := Count(w.store)
-		if _, err := w.over(counting).Claim(w.ctx, w.name.Key, publish); err != nil {
+		if _, err := w.over(counting).Effects.Claim(w.ctx, w.name.Key, publish); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "claim", counting.Counts(), Counts{Gets: 1, Read: 2, Commits: 1, Writes: 1})
@@ -212,7 +212,7 @@ var effectRerun = join([]ledgerTest{
 	{"forgotten with all its runs [S7]", func(w *world) {
 		w.done()
 		w.replay(w.again("a", "m1"))
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != 4 {
+		if n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); err != nil || n != 4 {
 			w.Errorf("Forget: %d, %v", n, err)
 		}
 		equal(w, "claim", w.claim("publish@a").Verdict, ledger.Absent)
@@ -230,7 +230,7 @@ var effectRerun = join([]ledgerTest{
 }), lostly("Claim of a run: one's own [S3]", func(w *world, l *ledger.Ledger) {
 	w.done()
 	w.replay(w.again("a", "m1"))
-	grant, err := l.Claim(w.ctx, w.name.Key, "publish@a")
+	grant, err := l.Effects.Claim(w.ctx, w.name.Key, "publish@a")
 	if err != nil || grant.Verdict != ledger.Claimed || grant.Lease.Fence != 1 || grant.Lease.Attempt != 1 {
 		w.Fatalf("%+v, %v", grant, err)
 	}

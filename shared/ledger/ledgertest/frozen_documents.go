@@ -118,7 +118,7 @@ func frozenRecord() operation.Record {
 	return operation.Record{
 		Schema: 1, Version: 2, Key: "batches/abc-123", Collection: operation.Batches, Name: "projects/p/batches/abc-123",
 		Submission: frozenSubmission(), State: operation.Succeeded, UpdateTime: at(1), Registered: true, CreatedAt: at(2),
-		SubmittedAt: at(3), SettledAt: at(4), SettledBy: operation.Reconcile, Attempts: 5,
+		SubmittedAt: at(3), SettledAt: at(4), SettledBy: operation.Reconcile, LookUps: 5,
 		Result: operation.Result{
 			OutputFile: "files/out", Inline: true, ErrorCode: "13", ErrorMessage: "internal",
 			Counts: &operation.Counts{Total: 10, Succeeded: 7, Failed: 2, Pending: 1},
@@ -127,7 +127,7 @@ func frozenRecord() operation.Record {
 		DeadEffect: true, Progress: map[string]operation.Progress{"publish": {Done: 6, Failed: 3, Total: 9}},
 		ProgressAt: at(5), StuckSince: at(6), AlertedAt: at(7), Condition: "rate-limited", ConditionSince: at(8),
 		MissingSince: at(9), MissingAlertedAt: at(10),
-		Abandoned: &operation.Abandonment{At: at(11), By: "ops", Why: "lost"}, DueAt: at(12), ExpireAt: at(13),
+		Abandoned: &operation.Decided{At: at(11), By: "ops", Why: "lost"}, DueAt: at(12), ExpireAt: at(13),
 	}
 }
 
@@ -141,7 +141,7 @@ func frozenEffect(schema int, progress ledger.ItemProgress) ledger.Effect {
 		History: []ledger.Attempt{{
 			Fence: 3, Began: at(4), Ended: at(5), Outcome: ledger.AttemptFailed, Status: 503, Error: "unavailable",
 		}},
-		Abandoned: &operation.Abandonment{At: at(6), By: "ops", Why: "not needed"},
+		Abandoned: &operation.Decided{At: at(6), By: "ops", Why: "not needed"},
 		Recovered: &ledger.Recovery{At: at(7), By: "ops"},
 		Replays:   []ledger.Replay{{Message: "m-1", By: "ops", At: at(8), LastError: "500", Writer: "call-2"}},
 		Rerun:     "fix-1", Runs: 7, WithoutRecord: true,

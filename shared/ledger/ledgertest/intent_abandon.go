@@ -11,7 +11,7 @@ var intentAbandon = []ledgerTest{
 	{"an OPEN intent is due when it waited for long, and can be given up [G6, R4]", func(w *world) {
 		i := w.intention("i-1")
 		i.Collection = "" // so that no list is read for it
-		if _, err := w.ledger().Intend(w.ctx, i); err != nil {
+		if _, err := w.ledger().Intents.Intend(w.ctx, i); err != nil {
 			w.Fatal(err)
 		}
 		w.store.Advance(w.settings.StuckAfter - time.Minute)
@@ -22,22 +22,22 @@ var intentAbandon = []ledgerTest{
 			w.Fatalf("due: %+v", items)
 		}
 		now := w.now()
-		if _, err := w.ledger().AbandonIntent(w.ctx, items[0], now, ""); err != nil {
+		if _, err := w.ledger().Intents.Abandon(w.ctx, items[0], now, ""); err != nil {
 			w.Fatal(err)
 		}
 		intent := w.intent("i-1")
 		equal(w, "state", intent.State, ledger.IntentAbandoned)
 		equal(w, "abandoned at", intent.AbandonedAt, now)
 		equal(w, "due to the next pass", len(w.dueIntents().Items), 0)
-		if _, err := w.ledger().AbandonIntent(w.ctx, items[0], now, ""); !isConflict(err) {
+		if _, err := w.ledger().Intents.Abandon(w.ctx, items[0], now, ""); !isConflict(err) {
 			w.Errorf("again: %v, want ErrConflict", err)
 		}
 		equal(w, "recorded again", w.intend("i-1").State, ledger.IntentAbandoned)
 	}},
 	{"an operator ends the waiting for an intent; of several decisions the first stands [G6, R4]", func(w *world) {
 		w.intend("i-1")
-		stands, err := w.ledger().AbandonIntentBy(w.ctx, "i-1", givingUp)
-		again, againErr := w.ledger().AbandonIntentBy(w.ctx, "i-1", ledger.Abandonment{By: "another", Why: "too"})
+		stands, err := w.ledger().Intents.AbandonBy(w.ctx, "i-1", givingUp)
+		again, againErr := w.ledger().Intents.AbandonBy(w.ctx, "i-1", ledger.Decision{By: "another", Why: "too"})
 		intent := w.intent("i-1")
 		decided, ok := intent.Decision()
 		if err != nil || againErr != nil || !ok || again != stands || decided != stands || stands.By != givingUp.By {
@@ -54,24 +54,24 @@ var intentAbandon = []ledgerTest{
 		equal(w, "decided about a later attempt", ok, false)
 		w.store.Advance(w.settings.StuckAfter + time.Second)
 		w.giveUp()
-		late, err := w.ledger().AbandonIntentBy(w.ctx, "i-1", givingUp)
+		late, err := w.ledger().Intents.AbandonBy(w.ctx, "i-1", givingUp)
 		equal(w, "decided after it was given up", err == nil && late.At.After(stands.At), true)
 		equal(w, "given up by the pass, before", w.intent("i-1").AbandonedAt.After(late.At), false)
 	}},
 	{"only an intent that waits can be abandoned, with a reason [G6]", func(w *world) {
 		w.intend("i-1")
-		if _, err := w.ledger().Register(w.ctx, w.correlated("i-2")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-2")); err != nil {
 			w.Fatal(err)
 		}
 		for _, c := range []struct {
 			id   string
-			by   ledger.Abandonment
+			by   ledger.Decision
 			want error
 		}{
-			{"i-1", ledger.Abandonment{By: "me"}, ledger.ErrNoReason}, {"i-2", givingUp, ledger.ErrIntentInUse},
+			{"i-1", ledger.Decision{By: "me"}, ledger.ErrNoReason}, {"i-2", givingUp, ledger.ErrIntentInUse},
 			{"none", givingUp, ledger.ErrNoIntent},
 		} {
-			if _, err := w.ledger().AbandonIntentBy(w.ctx, c.id, c.by); !errors.Is(err, c.want) {
+			if _, err := w.ledger().Intents.AbandonBy(w.ctx, c.id, c.by); !errors.Is(err, c.want) {
 				w.Errorf("%s: %v, want %v", c.id, err, c.want)
 			}
 		}

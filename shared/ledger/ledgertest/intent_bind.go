@@ -35,7 +35,7 @@ var intentBind = []ledgerTest{
 	{"an event registers the operation of an OPEN intent, in one commit with its effects [G6, W5]", func(w *world) {
 		w.intend("i-1")
 		counting := Count(w.store)
-		r, err := w.over(counting).Ingest(w.ctx, w.intended("d1", "i-1", operation.Succeeded, time.Second))
+		r, err := w.over(counting).Operations.Ingest(w.ctx, w.intended("d1", "i-1", operation.Succeeded, time.Second))
 		want := ledger.Receipt{
 			Key: w.name.Key, Outcome: ledger.Applied, Reason: operation.Advanced, Registered: true,
 			State: operation.Succeeded, Settled: true, Planned: 1, Bound: true, CorrelationID: "i-1",
@@ -129,7 +129,7 @@ var intentBind = []ledgerTest{
 		equal(w, "bound", r.Bound, false)
 		equal(w, "the intent", w.intent("i-1").State, ledger.IntentOpen)
 		// It can be registered again, with the id.
-		if _, err := w.ledger().Register(w.ctx, w.correlated("i-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-1")); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "the intent", w.intent("i-1").State, ledger.IntentBound)
@@ -153,7 +153,7 @@ var intentBind = []ledgerTest{
 				kind, metadata = "given", `{"given":true}`
 				r.JobKind, r.Metadata = kind, metadata
 			}
-			registered, err := w.ledger().Register(w.ctx, r)
+			registered, err := w.ledger().Operations.Register(w.ctx, r)
 			if err != nil || !registered.Created || registered.CorrelationErr != nil {
 				w.Fatalf("%+v, %v", registered, err)
 			}
@@ -161,7 +161,7 @@ var intentBind = []ledgerTest{
 			equal(w, "metadata", w.record().Metadata, metadata)
 			equal(w, "the intent", w.intent("i-1").State, ledger.IntentBound)
 			counting := Count(w.store)
-			if _, err := w.over(counting).Register(w.ctx, r); err != nil {
+			if _, err := w.over(counting).Operations.Register(w.ctx, r); err != nil {
 				w.Error(err)
 			}
 			equal(w, "commits of the same again", counting.Counts().Commits, 0)
@@ -172,7 +172,7 @@ var intentBind = []ledgerTest{
 		w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
 		r := w.correlated("i-1")
 		r.JobKind, r.Metadata = "", `{"more":1}`
-		registered, err := w.ledger().Register(w.ctx, r)
+		registered, err := w.ledger().Operations.Register(w.ctx, r)
 		if err != nil || registered.Created || registered.Planned != 0 || registered.CorrelationErr != nil {
 			w.Errorf("%+v, %v", registered, err)
 		}
@@ -189,7 +189,7 @@ var intentBind = []ledgerTest{
 			w.Errorf("%+v", r)
 		}
 		w.published()
-		registered, err := w.ledger().Register(w.ctx, w.correlated("i-1"))
+		registered, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-1"))
 		if err != nil || registered.Planned != 1 || !errors.Is(registered.CorrelationErr, ledger.ErrCorrelation) {
 			w.Errorf("%+v, %v, want its effects and ErrCorrelation", registered, err)
 		}
@@ -200,10 +200,10 @@ var intentBind = []ledgerTest{
 	}},
 	{"an operation has one id [G6, K6]", func(w *world) {
 		w.intend("i-2")
-		if _, err := w.ledger().Register(w.ctx, w.correlated("i-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-1")); err != nil {
 			w.Fatal(err)
 		}
-		registered, err := w.ledger().Register(w.ctx, w.correlated("i-2"))
+		registered, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-2"))
 		if err != nil || !errors.Is(registered.CorrelationErr, ledger.ErrCorrelation) {
 			w.Errorf("%+v, %v, want ErrCorrelation", registered, err)
 		}
@@ -213,10 +213,10 @@ var intentBind = []ledgerTest{
 	{"a registration ignores the state of another registered operation [K6]", func(w *world) {
 		w.ingest(w.renamed("d1", "i-1"))
 		other := w.renamed("d1", "i-1").Name
-		if _, err := w.ledger().Register(w.ctx, ledger.Registration{Name: other}); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, ledger.Registration{Name: other}); err != nil {
 			w.Fatal(err)
 		}
-		if _, err := w.ledger().Register(w.ctx, w.correlated("i-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-1")); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "state", w.record().State, operation.Pending)

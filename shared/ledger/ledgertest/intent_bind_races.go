@@ -13,7 +13,7 @@ import (
 func (w *world) givingUp(due ledger.DueIntent, won *int) move {
 	now := w.now()
 	return func(l *ledger.Ledger) error {
-		_, err := l.AbandonIntent(w.ctx, due, now, "nothing was found")
+		_, err := l.Intents.Abandon(w.ctx, due, now, "nothing was found")
 		if isConflict(err) {
 			return nil
 		}
@@ -25,7 +25,7 @@ func (w *world) givingUp(due ledger.DueIntent, won *int) move {
 // intending is a move that records the intent.
 func (w *world) intending(id string, intent *ledger.Intent) move {
 	return func(l *ledger.Ledger) (err error) {
-		*intent, err = l.Intend(w.ctx, w.intention(id))
+		*intent, err = l.Intents.Intend(w.ctx, w.intention(id))
 		return err
 	}
 }
@@ -71,7 +71,7 @@ var intentBindRaces = join(
 		var registered ledger.Registered
 		return w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook),
 			func(l *ledger.Ledger) (err error) {
-				registered, err = l.Register(
+				registered, err = l.Operations.Register(
 					w.ctx, ledger.Registration{
 						Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: w.intent("i-1").CreatedAt,
 					},
@@ -110,7 +110,7 @@ var intentBindRaces = join(
 	both("giving up against registering [G6]", func(w *world) (a, b move, check func()) {
 		due, won := w.overdue("i-1"), 0
 		return w.givingUp(due, &won), func(l *ledger.Ledger) error {
-				_, err := l.Register(
+				_, err := l.Operations.Register(
 					w.ctx, ledger.Registration{
 						Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: due.Intent.CreatedAt,
 					},
@@ -149,7 +149,7 @@ var intentBindRaces = join(
 	both("an intent against its registration [G6]", func(w *world) (a, b move, check func()) {
 		var intent ledger.Intent
 		return w.intending("i-1", &intent),
-			func(l *ledger.Ledger) error { _, err := l.Register(w.ctx, w.correlated("i-1")); return err }, func() {
+			func(l *ledger.Ledger) error { _, err := l.Operations.Register(w.ctx, w.correlated("i-1")); return err }, func() {
 				equal(w, "state", w.intent("i-1").State, ledger.IntentBound)
 				equal(w, "its operation", w.intent("i-1").Operation, w.name.Key)
 			}
@@ -160,25 +160,25 @@ var intentBindRaces = join(
 		bound := crowd(w, 24, func(l *ledger.Ledger, i int) (bool, error) {
 			switch i % 4 {
 			case 0:
-				r, err := l.Ingest(w.ctx, w.intended(fmt.Sprint("d", i), "i-1", operation.Succeeded, time.Second))
+				r, err := l.Operations.Ingest(w.ctx, w.intended(fmt.Sprint("d", i), "i-1", operation.Succeeded, time.Second))
 				return r.Bound, err
 			case 1:
 				e := w.lookup(operation.Succeeded, time.Second)
 				e.CorrelationID = "i-1"
-				r, err := l.Ingest(w.ctx, e)
+				r, err := l.Operations.Ingest(w.ctx, e)
 				return r.Bound, err
 			case 2:
-				r, err := l.Register(
+				r, err := l.Operations.Register(
 					w.ctx, ledger.Registration{
 						Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: due.Intent.CreatedAt,
 					},
 				)
 				return r.Created, errors.Join(err, r.CorrelationErr)
 			default:
-				if _, err := l.AbandonIntent(w.ctx, due, w.now(), ""); !isConflict(err) {
+				if _, err := l.Intents.Abandon(w.ctx, due, w.now(), ""); !isConflict(err) {
 					return false, err
 				}
-				_, err := l.Intend(w.ctx, w.intention("i-1"))
+				_, err := l.Intents.Intend(w.ctx, w.intention("i-1"))
 				return false, err
 			}
 		})
@@ -191,7 +191,7 @@ var intentBindRaces = join(
 		receipts := crowd(w, 12, func(l *ledger.Ledger, i int) (ledger.Receipt, error) {
 			e := w.intended("d1", "i-1", operation.Succeeded, time.Second)
 			e.Name.Key, e.Name.Resource = operation.Key(fmt.Sprint("batches/n-", i)), fmt.Sprint("batches/n-", i)
-			return l.Ingest(w.ctx, e)
+			return l.Operations.Ingest(w.ctx, e)
 		})
 		equal(w, "bound", count(receipts, func(r ledger.Receipt) bool { return r.Bound && r.Planned == 1 }), 1)
 		for _, r := range receipts {

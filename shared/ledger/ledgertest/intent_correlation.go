@@ -25,7 +25,7 @@ func (w *world) renamed(delivery, id string) operation.Event {
 
 var intentCorrelation = join([]ledgerTest{
 	{"an event under another name finds its operation by the id [K6]", func(w *world) {
-		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
 		e := w.renamed("d1", "c-1")
@@ -44,7 +44,7 @@ var intentCorrelation = join([]ledgerTest{
 	{"an event before its registration, under another name [K6, W5]", func(w *world) {
 		e := w.renamed("d1", "c-1")
 		equal(w, "registered at first [W5]", w.ingest(e).Registered, false)
-		r, err := w.ledger().Register(w.ctx, w.correlated("c-1"))
+		r, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1"))
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -65,13 +65,13 @@ var intentCorrelation = join([]ledgerTest{
 		} {
 			w.name = nameOf(w, "batches/of-"+issued[len(issued)-4:])
 			id := "c-" + issued
-			if _, err := w.ledger().Register(w.ctx, w.correlated(id)); err != nil {
+			if _, err := w.ledger().Operations.Register(w.ctx, w.correlated(id)); err != nil {
 				w.Fatal(err)
 			}
 			e := w.renamed("d1", id)
 			e.Name, e.Result.OutputFile = nameOf(w, issued), "files/of-another"
 			counting := Count(w.store)
-			r, err := w.over(counting).Ingest(w.ctx, e)
+			r, err := w.over(counting).Operations.Ingest(w.ctx, e)
 			want := ledger.Receipt{
 				Key: e.Key, Outcome: ledger.Applied, Reason: operation.Advanced, State: operation.Succeeded, Settled: true,
 				Disputed: w.name.Key,
@@ -99,7 +99,7 @@ var intentCorrelation = join([]ledgerTest{
 		e := w.renamed("d1", "")
 		e.Name = nameOf(w, "operations/9p5ug42emn2z")
 		w.ingest(e)
-		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
 		e.DeliveryID, e.CorrelationID, e.UpdateTime = "d2", "c-1", w.start
@@ -112,7 +112,7 @@ var intentCorrelation = join([]ledgerTest{
 		e := w.renamed("d1", "c-1")
 		e.Name = nameOf(w, "operations/9p5ug42emn2z")
 		w.ingest(e)
-		r, err := w.ledger().Register(w.ctx, w.correlated("c-1"))
+		r, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1"))
 		if err != nil || r.Planned != 0 || r.Record.State != operation.Pending || r.CorrelationErr != nil {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -131,7 +131,7 @@ var intentCorrelation = join([]ledgerTest{
 	{"an operation that discovery bound proves nothing about other names [K6, G6]", func(w *world) {
 		r := w.correlated("c-1")
 		r.By = operation.Reconcile
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "bound by", w.intent("c-1").BoundBy, operation.Reconcile)
@@ -146,11 +146,11 @@ var intentCorrelation = join([]ledgerTest{
 		equal(w, "the operation", r.Key, e.Key)
 	}},
 	{"the event's own name is stronger than its correlation id", func(w *world) {
-		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
 		e := w.renamed("d1", "c-1")
-		if _, err := w.ledger().Register(w.ctx, ledger.Registration{Name: e.Name}); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, ledger.Registration{Name: e.Name}); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "the operation", w.ingest(e).Key, e.Key)
@@ -158,18 +158,18 @@ var intentCorrelation = join([]ledgerTest{
 	}},
 	{"ids of any text [K6]", func(w *world) {
 		id := "a/b:c%\x00__x__\u2028 "
-		if _, err := w.ledger().Register(w.ctx, w.correlated(id)); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated(id)); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "the operation", w.ingest(w.renamed("d1", id)).Key, w.name.Key)
 	}},
 	{"an id that belongs to another operation [K6]", func(w *world) {
-		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
 		other := w.correlated("c-1")
 		other.Name = nameOf(w, "batches/other")
-		r, err := w.ledger().Register(w.ctx, other)
+		r, err := w.ledger().Operations.Register(w.ctx, other)
 		if err != nil || !errors.Is(r.CorrelationErr, ledger.ErrCorrelation) {
 			w.Errorf("Register: %+v, %v, want a record and ErrCorrelation", r, err)
 		}
@@ -180,7 +180,7 @@ var intentCorrelation = join([]ledgerTest{
 		equal(w, "the operation of its event", w.ingest(e).Key, other.Name.Key)
 		equal(w, "state of the first", w.record().State, operation.Pending)
 		counting := Count(w.store)
-		if _, err := w.over(counting).Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.over(counting).Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Errorf("the same operation again: %v", err)
 		}
 		equal(w, "commits of the same again", counting.Counts().Commits, 0)
@@ -190,8 +190,11 @@ var intentCorrelation = join([]ledgerTest{
 		other.Name = nameOf(w, "batches/other")
 		var slow, fast ledger.Registered
 		slowErr, fastErr := w.race(
-			func(l *ledger.Ledger) (err error) { slow, err = l.Register(w.ctx, w.correlated("c-1")); return err },
-			func(l *ledger.Ledger) (err error) { fast, err = l.Register(w.ctx, other); return err })
+			func(l *ledger.Ledger) (err error) {
+				slow, err = l.Operations.Register(w.ctx, w.correlated("c-1"))
+				return err
+			},
+			func(l *ledger.Ledger) (err error) { fast, err = l.Operations.Register(w.ctx, other); return err })
 		if err := errors.Join(slowErr, fastErr); err != nil {
 			w.Fatal(err)
 		}
@@ -209,7 +212,7 @@ var intentCorrelation = join([]ledgerTest{
 	second.UpdateTime = second.UpdateTime.Add(time.Second)
 	var hook ledger.Receipt
 	return w.ingesting(second, &hook),
-		func(l *ledger.Ledger) error { _, err := l.Register(w.ctx, w.correlated("c-1")); return err },
+		func(l *ledger.Ledger) error { _, err := l.Operations.Register(w.ctx, w.correlated("c-1")); return err },
 		func() {
 			equal(w, "state", w.record().State, operation.Succeeded)
 			w.plannedOnce()
@@ -218,7 +221,7 @@ var intentCorrelation = join([]ledgerTest{
 	var hook ledger.Receipt
 	e := w.renamed("d1", "c-1")
 	return w.ingesting(e, &hook),
-		func(l *ledger.Ledger) error { _, err := l.Register(w.ctx, w.correlated("c-1")); return err },
+		func(l *ledger.Ledger) error { _, err := l.Operations.Register(w.ctx, w.correlated("c-1")); return err },
 		func() {
 			// In either order the operation has it.
 			equal(w, "state", w.record().State, operation.Succeeded)

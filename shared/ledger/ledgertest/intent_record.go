@@ -23,7 +23,7 @@ func (w *world) intention(id string) ledger.Intention {
 // intend records the intent.
 func (w *world) intend(id string) ledger.Intent {
 	w.Helper()
-	intent, err := w.ledger().Intend(w.ctx, w.intention(id))
+	intent, err := w.ledger().Intents.Intend(w.ctx, w.intention(id))
 	if err != nil {
 		w.Fatalf("Intend %q: %v", id, err)
 	}
@@ -41,17 +41,17 @@ func (w *world) intent(id string) ledger.Intent {
 func (w *world) giveUp() {
 	w.Helper()
 	for _, due := range w.dueIntents().Items {
-		if _, err := w.ledger().AbandonIntent(w.ctx, due, w.now(), "nothing was found"); err != nil {
-			w.Fatalf("AbandonIntent: %v", err)
+		if _, err := w.ledger().Intents.Abandon(w.ctx, due, w.now(), "nothing was found"); err != nil {
+			w.Fatalf("Intents.Abandon: %v", err)
 		}
 	}
 }
 
 func (w *world) dueIntents() ledger.Page[ledger.DueIntent] {
 	w.Helper()
-	page, err := w.ledger().DueIntents(w.ctx, w.now(), ledger.Cursor{}, 100)
+	page, err := w.ledger().Intents.Due(w.ctx, w.now(), ledger.Cursor{}, 100)
 	if err != nil {
-		w.Fatalf("DueIntents: %v", err)
+		w.Fatalf("Intents.Due: %v", err)
 	}
 	return page
 }
@@ -90,7 +90,7 @@ var intentRecord = []ledgerTest{
 		other := ledger.Intention{
 			Submission: operation.Submission{CorrelationID: "i-1", JobKind: "another", Metadata: `{"other":1}`},
 		}
-		again, err := w.over(counting).Intend(w.ctx, other)
+		again, err := w.over(counting).Intents.Intend(w.ctx, other)
 		if err != nil || again.Created || again.JobKind != first.JobKind || again.Metadata != first.Metadata ||
 			again.State != ledger.IntentOpen {
 			w.Errorf("%+v, %v", again, err)
@@ -124,7 +124,7 @@ var intentRecord = []ledgerTest{
 		} {
 			i := w.intention("i-1")
 			c.change(&i)
-			_, err := w.over(counting).Intend(w.ctx, i)
+			_, err := w.over(counting).Intents.Intend(w.ctx, i)
 			if !errors.Is(err, operation.ErrSubmission) || errors.Is(err, operation.ErrMetadata) != c.metadata {
 				w.Errorf("%+v: %v, want ErrSubmission", i, err)
 				continue
@@ -154,7 +154,7 @@ var intentRecord = []ledgerTest{
 	}},
 	{"a submitter that starts again learns that its job exists [G6]", func(w *world) {
 		w.intend("i-1")
-		if _, err := w.ledger().Register(w.ctx, w.correlated("i-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-1")); err != nil {
 			w.Fatal(err)
 		}
 		again := w.intend("i-1")
@@ -198,7 +198,7 @@ var intentRecord = []ledgerTest{
 	{"waiting intents are found without reading any other, in pages [L4]", func(w *world) {
 		open := func(l *ledger.Ledger, limit int) (ids []string) {
 			for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
-				page, err := l.WaitingIntents(w.ctx, after, limit)
+				page, err := l.Intents.Waiting(w.ctx, after, limit)
 				if err != nil {
 					w.Fatal(err)
 				}
@@ -218,7 +218,7 @@ var intentRecord = []ledgerTest{
 				w.giveUp()
 				w.endSearches()
 			case 1:
-				if _, err := w.ledger().Register(w.ctx, w.correlated(fmt.Sprint("i-", n))); err != nil {
+				if _, err := w.ledger().Operations.Register(w.ctx, w.correlated(fmt.Sprint("i-", n))); err != nil {
 					w.Fatal(err)
 				}
 			}
@@ -245,11 +245,11 @@ var intentRecord = []ledgerTest{
 		}
 		w.intend("i-1")
 		w.store.Advance(w.settings.StuckAfter + time.Second)
-		first, err := w.ledger().DueIntents(w.ctx, w.now(), ledger.Cursor{}, 1)
+		first, err := w.ledger().Intents.Due(w.ctx, w.now(), ledger.Cursor{}, 1)
 		if err != nil || len(first.Items) != 0 || len(first.Broken) != 1 {
 			w.Fatalf("the broken one: %+v, %v", first, err)
 		}
-		second, err := w.ledger().DueIntents(w.ctx, w.now(), first.Next, 1)
+		second, err := w.ledger().Intents.Due(w.ctx, w.now(), first.Next, 1)
 		if err != nil || len(second.Items) != 1 {
 			w.Errorf("the one behind: %+v, %v", second, err)
 		}

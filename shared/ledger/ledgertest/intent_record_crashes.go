@@ -12,7 +12,7 @@ import (
 // at each commit of an intent's life.
 var intentRecordCrashes = join(
 	lostly("Intend: recorded, by this call [G6]", func(w *world, l *ledger.Ledger) {
-		intent, err := l.Intend(w.ctx, w.intention("i-1"))
+		intent, err := l.Intents.Intend(w.ctx, w.intention("i-1"))
 		if err != nil || !intent.Created || intent.State != ledger.IntentOpen {
 			w.Errorf("%+v, %v", intent, err)
 		}
@@ -20,7 +20,7 @@ var intentRecordCrashes = join(
 	}),
 	lostly("Intend: what an event has named is registered, once [G6, W5]", func(w *world, l *ledger.Ledger) {
 		w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
-		intent, err := l.Intend(w.ctx, w.intention("i-1"))
+		intent, err := l.Intents.Intend(w.ctx, w.intention("i-1"))
 		if err != nil || intent.State != ledger.IntentBound || intent.Operation != w.name.Key {
 			w.Errorf("%+v, %v", intent, err)
 		}
@@ -29,7 +29,7 @@ var intentRecordCrashes = join(
 	}),
 	lostly("Ingest: bound, applied and published exactly as planned [G6, W3]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
-		r, err := l.Ingest(w.ctx, w.intended("d1", "i-1", operation.Succeeded, time.Second))
+		r, err := l.Operations.Ingest(w.ctx, w.intended("d1", "i-1", operation.Succeeded, time.Second))
 		want := ledger.Receipt{
 			Key: w.name.Key, Outcome: ledger.Applied, Reason: operation.Advanced, Registered: true,
 			State: operation.Succeeded, Settled: true, Planned: 1, Bound: true, CorrelationID: "i-1",
@@ -45,7 +45,7 @@ var intentRecordCrashes = join(
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		e := w.lookup(operation.Succeeded, time.Second)
 		e.CorrelationID = "i-1"
-		r, err := l.Ingest(w.ctx, e)
+		r, err := l.Operations.Ingest(w.ctx, e)
 		if err != nil || !r.Bound || r.Outcome != ledger.Dropped || r.Planned != 1 {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -53,7 +53,7 @@ var intentRecordCrashes = join(
 	}),
 	lostly("Ingest: an id that was not recorded [K6]", func(w *world, l *ledger.Ledger) {
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
-		r, err := l.Ingest(w.ctx, w.intended("d2", "i-1", operation.Running, time.Second))
+		r, err := l.Operations.Ingest(w.ctx, w.intended("d2", "i-1", operation.Running, time.Second))
 		if err != nil || r.Outcome != ledger.Dropped || r.Bound {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -61,7 +61,7 @@ var intentRecordCrashes = join(
 	}),
 	lostly("Register: bound, and made once [G6, L2]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
-		registered, err := l.Register(
+		registered, err := l.Operations.Register(
 			w.ctx, ledger.Registration{
 				Name: w.name, Submission: operation.Submission{CorrelationID: "i-1"}, SubmittedAt: w.intent("i-1").CreatedAt,
 			},
@@ -72,29 +72,29 @@ var intentRecordCrashes = join(
 		equal(w, "version", w.record().Version, 1)
 		w.boundTo("i-1")
 	}),
-	lostly("AbandonIntent: given up, by this call [G6]", func(w *world, l *ledger.Ledger) {
+	lostly("Intents.Abandon: given up, by this call [G6]", func(w *world, l *ledger.Ledger) {
 		due := w.overdue("i-1")
-		if _, err := l.AbandonIntent(w.ctx, due, w.now(), ""); err != nil {
-			w.Errorf("AbandonIntent: %v", err)
+		if _, err := l.Intents.Abandon(w.ctx, due, w.now(), ""); err != nil {
+			w.Errorf("Intents.Abandon: %v", err)
 		}
 		equal(w, "version", w.intent("i-1").Version, 2)
 	}),
 	[]ledgerTest{
-		{"AbandonIntent: the answer is lost, and the intent bound before the next try [G6]", func(w *world) {
+		{"Intents.Abandon: the answer is lost, and the intent bound before the next try [G6]", func(w *world) {
 			due := w.overdue("i-1")
 			l := w.over(Inject(afterCommit{w.store, func() {
 				w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
 			}}, LoseAnswer))
-			if _, err := l.AbandonIntent(w.ctx, due, w.now(), ""); !isConflict(err) {
-				w.Errorf("AbandonIntent: %v, want ErrConflict", err)
+			if _, err := l.Intents.Abandon(w.ctx, due, w.now(), ""); !isConflict(err) {
+				w.Errorf("Intents.Abandon: %v, want ErrConflict", err)
 			}
 			w.boundTo("i-1")
 			w.plannedOnce()
 		}},
-		{"AbandonIntent: an aborted commit is made once more", func(w *world) {
+		{"Intents.Abandon: an aborted commit is made once more", func(w *world) {
 			due := w.overdue("i-1")
-			if _, err := w.over(Inject(w.store, Abort, FailBefore)).AbandonIntent(w.ctx, due, w.now(), ""); err != nil {
-				w.Errorf("AbandonIntent: %v", err)
+			if _, err := w.over(Inject(w.store, Abort, FailBefore)).Intents.Abandon(w.ctx, due, w.now(), ""); err != nil {
+				w.Errorf("Intents.Abandon: %v", err)
 			}
 			equal(w, "state", w.intent("i-1").State, ledger.IntentAbandoned)
 		}},
@@ -102,7 +102,8 @@ var intentRecordCrashes = join(
 			w.intend("i-1")
 			e := w.intended("d1", "i-1", operation.Succeeded, time.Second)
 			for _, fault := range []Fault{FailBefore, Abort} {
-				if _, err := w.over(Inject(w.store, Times(1000, fault)...)).Ingest(w.ctx, e); err == nil || ledger.Permanent(err) {
+				if _, err := w.over(Inject(w.store, Times(1000, fault)...)).Operations.Ingest(w.ctx,
+					e); err == nil || ledger.Permanent(err) {
 					w.Errorf("Ingest: %v, want an error that passes", err)
 				}
 				equal(w, "the intent", w.intent("i-1").State, ledger.IntentOpen)
@@ -137,19 +138,19 @@ var intentRecordCrashes = join(
 // effect is done.
 func (w *world) tellIntent(l *ledger.Ledger) {
 	intend := func() (i ledger.Intent) {
-		w.stubbornly("Intend", func() (err error) { i, err = l.Intend(w.ctx, w.intention("i-1")); return err })
+		w.stubbornly("Intend", func() (err error) { i, err = l.Intents.Intend(w.ctx, w.intention("i-1")); return err })
 		return i
 	}
 	ingest := func(e operation.Event) (r ledger.Receipt) {
-		w.stubbornly("Ingest "+e.DeliveryID, func() (err error) { r, err = l.Ingest(w.ctx, e); return err })
+		w.stubbornly("Ingest "+e.DeliveryID, func() (err error) { r, err = l.Operations.Ingest(w.ctx, e); return err })
 		return r
 	}
 	equal(w, "recorded", intend().Created, true)
 	equal(w, "an event without the id [W5]", ingest(w.event("d1", operation.Running, time.Second)).Registered, false)
 	w.store.Advance(w.settings.StuckAfter + time.Second)
 	for _, due := range w.dueIntents().Items {
-		w.stubbornly("AbandonIntent", func() error {
-			_, err := l.AbandonIntent(w.ctx, due, w.now(), "")
+		w.stubbornly("Intents.Abandon", func() error {
+			_, err := l.Intents.Abandon(w.ctx, due, w.now(), "")
 			return err
 		})
 	}
@@ -166,18 +167,18 @@ func (w *world) tellIntent(l *ledger.Ledger) {
 		w.Errorf("the submitter starts again and finds %+v", again)
 	}
 	w.stubbornly("Register", func() error {
-		r, err := l.Register(w.ctx, w.correlated("i-1"))
+		r, err := l.Operations.Register(w.ctx, w.correlated("i-1"))
 		return errors.Join(err, r.CorrelationErr)
 	})
 	equal(w, "a late report", ingest(w.intended("d3", "i-1", operation.Running, time.Hour)).Bound, false)
 
 	var lease ledger.Lease
 	w.stubbornly("Claim", func() error {
-		g, err := l.Claim(w.ctx, w.name.Key, publish)
+		g, err := l.Effects.Claim(w.ctx, w.name.Key, publish)
 		lease = g.Lease
 		return err
 	})
-	w.stubbornly("Finish", func() error { return l.Finish(w.ctx, lease) })
+	w.stubbornly("Finish", func() error { return l.Effects.Finish(w.ctx, lease) })
 	w.lives("closed", false, w.settings.Retention)
 	w.published()
 }

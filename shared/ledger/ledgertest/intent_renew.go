@@ -25,7 +25,7 @@ func (w *world) renewing(id, attempt string, may *int) move {
 func (w *world) asks(l *ledger.Ledger, id, attempt string) (ledger.Intent, error) {
 	i := w.intention(id)
 	i.Attempt = attempt
-	return l.Intend(w.ctx, i)
+	return l.Intents.Intend(w.ctx, i)
 }
 
 // decided wants the verdict that an attempt at an intent is answered.
@@ -42,7 +42,7 @@ func (w *world) decided(id, attempt string, want ledger.IntentVerdict) ledger.In
 // waitingIntent returns an intent as a pass finds it.
 func (w *world) waitingIntent(id string) ledger.DueIntent {
 	w.Helper()
-	page, err := w.ledger().WaitingIntents(w.ctx, ledger.Cursor{}, 100)
+	page, err := w.ledger().Intents.Waiting(w.ctx, ledger.Cursor{}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (w *world) unlisted(id string) {
 	}
 	now := snapshot.ReadTime
 	due := w.waitingIntent(id).Unlisted(snapshot.Leapt, now)
-	if _, err := w.ledger().PostponeIntent(w.ctx, due, now); err != nil {
+	if _, err := w.ledger().Intents.Postpone(w.ctx, due, now); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -79,7 +79,7 @@ func (w *world) renewed(id string) ledger.Intent {
 // withdrawing is a move that withdraws the intent.
 func (w *world) withdrawing(id, attempt string, withdrawn *bool) move {
 	return func(l *ledger.Ledger) (err error) {
-		*withdrawn, err = l.Withdraw(w.ctx, id, attempt)
+		*withdrawn, err = l.Intents.Withdraw(w.ctx, id, attempt)
 		return err
 	}
 }
@@ -87,7 +87,7 @@ func (w *world) withdrawing(id, attempt string, withdrawn *bool) move {
 // wantWaiting checks that exactly these intents are searched for.
 func (w *world) wantWaiting(n int) {
 	w.Helper()
-	page, err := w.ledger().WaitingIntents(w.ctx, ledger.Cursor{}, 100)
+	page, err := w.ledger().Intents.Waiting(w.ctx, ledger.Cursor{}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -165,7 +165,7 @@ var intentRenew = join(
 			w.abandoned("i-2")
 			w.intend("i-1")
 			for _, id := range []string{"i-1", "i-2"} {
-				if withdrawn, err := w.ledger().Withdraw(w.ctx, id, w.attemptOf(id)); err != nil || !withdrawn {
+				if withdrawn, err := w.ledger().Intents.Withdraw(w.ctx, id, w.attemptOf(id)); err != nil || !withdrawn {
 					w.Errorf("%s: %v, %v", id, withdrawn, err)
 				}
 				equal(w, "recorded again", w.intend(id).Created, true)
@@ -176,7 +176,7 @@ var intentRenew = join(
 			w.store.Advance(attemptOver)
 			w.renewed("i-1")
 			for _, attempt := range []string{"first", ""} {
-				withdrawn, err := w.ledger().Withdraw(w.ctx, "i-1", attempt)
+				withdrawn, err := w.ledger().Intents.Withdraw(w.ctx, "i-1", attempt)
 				equal(w, "withdrawn by "+attempt, withdrawn || err != nil, false)
 			}
 			equal(w, "attempt", w.attemptOf("i-1"), "again")
@@ -186,12 +186,12 @@ var intentRenew = join(
 			w.intend("i-bound")
 			attempt := w.attemptOf("i-bound")
 			w.name = nameOf(w, "batches/bound")
-			if _, err := w.ledger().Register(w.ctx, w.correlated("i-bound")); err != nil {
+			if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("i-bound")); err != nil {
 				w.Fatal(err)
 			}
 			counting := Count(w.store)
 			for id, gone := range map[string]bool{"i-seen": false, "i-bound": false, "i-absent": true} {
-				if withdrawn, err := w.over(counting).Withdraw(w.ctx, id, attempt); err != nil || withdrawn != gone {
+				if withdrawn, err := w.over(counting).Intents.Withdraw(w.ctx, id, attempt); err != nil || withdrawn != gone {
 					w.Errorf("%s: %v, %v", id, withdrawn, err)
 				}
 			}
@@ -200,7 +200,7 @@ var intentRenew = join(
 		{"Withdraw: the answer is lost, and the id recorded again before the next try [G6]", func(w *world) {
 			w.intend("i-1")
 			l := w.over(Inject(afterCommit{w.store, func() { w.intend("i-1") }}, LoseAnswer))
-			if _, err := l.Withdraw(w.ctx, "i-1", w.attemptOf("i-1")); err != nil {
+			if _, err := l.Intents.Withdraw(w.ctx, "i-1", w.attemptOf("i-1")); err != nil {
 				w.Error(err)
 			}
 			equal(w, "the new one", w.intent("i-1").State, ledger.IntentOpen)
@@ -229,7 +229,7 @@ var intentRenew = join(
 	}),
 	lostly("Withdraw: withdrawn, by this call [G6]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
-		if withdrawn, err := l.Withdraw(w.ctx, "i-1", w.attemptOf("i-1")); err != nil || !withdrawn {
+		if withdrawn, err := l.Intents.Withdraw(w.ctx, "i-1", w.attemptOf("i-1")); err != nil || !withdrawn {
 			w.Errorf("%v, %v", withdrawn, err)
 		}
 		equal(w, "version", w.intent("i-1").Version, 0)
@@ -269,7 +269,7 @@ var intentRenew = join(
 		due, may := w.waitingIntent("i-1"), 0
 		now := w.now()
 		return w.renewing("i-1", "a", &may), func(l *ledger.Ledger) error {
-				if _, err := l.PostponeIntent(w.ctx, due.Unlisted(time.Time{}, now), now); !isConflict(err) {
+				if _, err := l.Intents.Postpone(w.ctx, due.Unlisted(time.Time{}, now), now); !isConflict(err) {
 					return err
 				}
 				return nil

@@ -12,7 +12,7 @@ func (w *world) givenUp(id string, in operation.Collection) {
 	w.Helper()
 	i := w.intention(id)
 	i.Collection = in
-	if _, err := w.ledger().Intend(w.ctx, i); err != nil {
+	if _, err := w.ledger().Intents.Intend(w.ctx, i); err != nil {
 		w.Fatal(err)
 	}
 	w.store.Advance(w.settings.StuckAfter + time.Second)
@@ -24,7 +24,7 @@ func (w *world) endSearches() {
 	w.Helper()
 	w.store.Advance(ledger.SearchFor + time.Second)
 	for _, due := range w.dueIntents().Items {
-		if _, err := w.ledger().PostponeIntent(w.ctx, due, w.now()); err != nil {
+		if _, err := w.ledger().Intents.Postpone(w.ctx, due, w.now()); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ func (w *world) searches(id string) (gaps []time.Duration) {
 			w.Fatalf("%d intents are due", len(items))
 		}
 		now := w.now()
-		goesOn, err := w.ledger().PostponeIntent(w.ctx, items[0], now)
+		goesOn, err := w.ledger().Intents.Postpone(w.ctx, items[0], now)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -111,10 +111,10 @@ var intentSearch = join([]ledgerTest{
 		if len(items) != 1 {
 			w.Fatalf("%d intents are due", len(items))
 		}
-		if _, err := w.ledger().PostponeIntent(w.ctx, items[0], w.now()); err != nil {
+		if _, err := w.ledger().Intents.Postpone(w.ctx, items[0], w.now()); err != nil {
 			w.Fatal(err)
 		}
-		if _, err := w.ledger().PostponeIntent(w.ctx, items[0], w.now()); !isConflict(err) {
+		if _, err := w.ledger().Intents.Postpone(w.ctx, items[0], w.now()); !isConflict(err) {
 			w.Errorf("again: %v, want ErrConflict", err)
 		}
 		equal(w, "due", len(w.dueIntents().Items), 0)
@@ -126,17 +126,17 @@ var intentSearch = join([]ledgerTest{
 		if len(items) != 1 || !items[0].Intent.SearchOver(w.now()) {
 			w.Fatalf("due: %+v", items)
 		}
-		if err := w.ledger().ProlongSearch(w.ctx, items[0], w.now()); err != nil {
+		if err := w.ledger().Intents.ProlongSearch(w.ctx, items[0], w.now()); err != nil {
 			w.Fatal(err)
 		}
-		if err := w.ledger().ProlongSearch(w.ctx, items[0], w.now()); !isConflict(err) {
+		if err := w.ledger().Intents.ProlongSearch(w.ctx, items[0], w.now()); !isConflict(err) {
 			w.Errorf("again: %v, want ErrConflict", err)
 		}
 		intent := w.intent("i-1")
 		near(w, "due in", intent.DueAt.Sub(w.now()), time.Hour)
 		equal(w, "it expires while it is searched for", intent.ExpireAt.IsZero(), true)
 		w.store.Advance(time.Hour + time.Second)
-		goesOn, err := w.ledger().PostponeIntent(w.ctx, w.dueIntents().Items[0], w.now())
+		goesOn, err := w.ledger().Intents.Postpone(w.ctx, w.dueIntents().Items[0], w.now())
 		equal(w, "at last it is over", !goesOn && err == nil, true)
 	}},
 	{"an intent that is given up is searched for at once, also where its names are old [G6]", func(w *world) {

@@ -11,7 +11,7 @@ import (
 // keepName keeps a name with the intent, and reports whether it is stored now.
 func (w *world) keepName(id, raw string) bool {
 	w.Helper()
-	kept, err := w.ledger().KeepName(w.ctx, id, nameOf(w, raw))
+	kept, err := w.ledger().Intents.KeepName(w.ctx, id, nameOf(w, raw))
 	if err != nil {
 		w.Fatalf("KeepName %q: %v", raw, err)
 	}
@@ -21,7 +21,7 @@ func (w *world) keepName(id, raw string) bool {
 // keepingName is a move that keeps a name.
 func (w *world) keepingName(id, raw string, kept *bool) move {
 	return func(l *ledger.Ledger) (err error) {
-		*kept, err = l.KeepName(w.ctx, id, nameOf(w, raw))
+		*kept, err = l.Intents.KeepName(w.ctx, id, nameOf(w, raw))
 		return err
 	}
 }
@@ -31,7 +31,7 @@ var intentSearchNames = join([]ledgerTest{
 	{"names of before are looked up once more after their intent was given up [G6]", func(w *world) {
 		i := w.intention("i-1")
 		i.Collection = operation.Operations
-		if _, err := w.ledger().Intend(w.ctx, i); err != nil {
+		if _, err := w.ledger().Intents.Intend(w.ctx, i); err != nil {
 			w.Fatal(err)
 		}
 		w.keepName("i-1", "operations/v1")
@@ -52,7 +52,7 @@ var intentSearchNames = join([]ledgerTest{
 		between(w, "due in", intent.DueAt.Sub(w.now()), w.settings.Interval*7/10, w.settings.Interval)
 		equal(w, "its operation", intent.Operation, "")
 		counting := Count(w.store)
-		kept, err := w.over(counting).KeepName(w.ctx, "i-1", nameOf(w, "operations/v1"))
+		kept, err := w.over(counting).Intents.KeepName(w.ctx, "i-1", nameOf(w, "operations/v1"))
 		equal(w, "the same again", kept && err == nil, true)
 		equal(w, "commits of the same again", counting.Counts().Commits, 0)
 
@@ -70,7 +70,7 @@ var intentSearchNames = join([]ledgerTest{
 			if items = w.dueIntents().Items; items[0].Intent.Overdue(w.now()) {
 				break
 			}
-			if _, err := w.ledger().PostponeIntent(w.ctx, items[0], w.now()); err != nil {
+			if _, err := w.ledger().Intents.Postpone(w.ctx, items[0], w.now()); err != nil {
 				w.Fatal(err)
 			}
 		}
@@ -112,7 +112,7 @@ var intentSearchNames = join([]ledgerTest{
 	{"nothing is kept where no intent waits [W5]", func(w *world) {
 		w.ingest(w.intended("d1", "seen", operation.Running, time.Second))
 		w.name = nameOf(w, "batches/other")
-		if _, err := w.ledger().Register(w.ctx, w.correlated("bound")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("bound")); err != nil {
 			w.Fatal(err)
 		}
 		for _, id := range []string{"seen", "bound", "unknown"} {
@@ -133,7 +133,7 @@ var intentSearchNames = join([]ledgerTest{
 	}},
 }, lostly("KeepName: kept once [G6]", func(w *world, l *ledger.Ledger) {
 	w.intend("i-1")
-	kept, err := l.KeepName(w.ctx, "i-1", nameOf(w, "operations/v1"))
+	kept, err := l.Intents.KeepName(w.ctx, "i-1", nameOf(w, "operations/v1"))
 	equal(w, "kept", kept && err == nil, true)
 	equal(w, "names", len(w.intent("i-1").Names), 1)
 }), both("a name against its intent's binding [G6, M6]", func(w *world) (a, b move, check func()) {

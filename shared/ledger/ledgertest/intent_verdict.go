@@ -38,7 +38,7 @@ var intentVerdict = []ledgerTest{
 			if len(items) != 1 {
 				w.Fatalf("%d are due", len(items))
 			}
-			if _, err := w.ledger().PostponeIntent(w.ctx, items[0], w.now()); err != nil {
+			if _, err := w.ledger().Intents.Postpone(w.ctx, items[0], w.now()); err != nil {
 				w.Fatal(err)
 			}
 			between(w, "due in", w.intent("i-1").DueAt.Sub(w.now()), w.settings.Interval*7/10, w.settings.Interval)
@@ -56,13 +56,13 @@ var intentVerdict = []ledgerTest{
 			id := "i-" + string(kinds[0]) + "-" + string(kinds[1])
 			i := w.intention(id)
 			i.Collection = kinds[0]
-			if _, err := w.ledger().Intend(w.ctx, i); err != nil {
+			if _, err := w.ledger().Intents.Intend(w.ctx, i); err != nil {
 				w.Fatal(err)
 			}
 			w.store.Advance(time.Hour)
 			w.unlisted(id)
 			i.Collection = kinds[1]
-			intent, err := w.ledger().Intend(w.ctx, i)
+			intent, err := w.ledger().Intents.Intend(w.ctx, i)
 			if err != nil || intent.Verdict != ledger.MustWait || !intent.WaitUntil.IsZero() {
 				w.Errorf("%s: %+v, %v", id, intent, err)
 			}
@@ -87,7 +87,7 @@ var intentVerdict = []ledgerTest{
 			w.store.Advance(40 * time.Hour)
 			if over {
 				w.endSearches()
-			} else if _, err := w.ledger().PostponeIntent(w.ctx, w.waitingIntent(id), w.now()); err != nil {
+			} else if _, err := w.ledger().Intents.Postpone(w.ctx, w.waitingIntent(id), w.now()); err != nil {
 				w.Fatal(err)
 			}
 			for range 2 { // the second asks for nothing more
@@ -143,7 +143,7 @@ var intentVerdict = []ledgerTest{
 			w.Fatal(err)
 		}
 		w.decided("i-1", "again", ledger.MustWait) // the list was read before that attempt
-		withdrawn, err := w.ledger().Withdraw(w.ctx, "i-1", "new")
+		withdrawn, err := w.ledger().Intents.Withdraw(w.ctx, "i-1", "new")
 		equal(w, "withdrawn", withdrawn || err != nil, false)
 		w.store.Advance(attemptOver)
 		w.unlisted("i-1")

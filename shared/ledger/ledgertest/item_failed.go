@@ -29,7 +29,7 @@ func (w *world) diedOfItems(n int64, others ...ledger.ItemOutcome) {
 	at.Total = n + int64(len(others))
 	at.Length = at.Total
 	w.recordItems(lease, at, append(numbered(0, n), others...))
-	if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+	if err := w.ledger().Effects.MarkDead(w.ctx, lease, errFailed); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -40,7 +40,7 @@ func (w *world) failedItems() (all []ledger.Item) {
 	w.Helper()
 	var after ledger.Cursor
 	for {
-		page, err := w.ledger().FailedItems(w.ctx, w.name.Key, publish, after, 3)
+		page, err := w.ledger().Items.Failed(w.ctx, w.name.Key, publish, after, 3)
 		if err != nil || len(page.Broken) > 0 {
 			w.Fatal(page.Broken, err)
 		}
@@ -64,7 +64,7 @@ func (w *world) tries(lease ledger.Lease, most int, counts bool) int {
 			return n + 1
 		}
 		w.store.Advance(time.Hour)
-		if err := w.ledger().Extend(w.ctx, lease); err != nil {
+		if err := w.ledger().Effects.Extend(w.ctx, lease); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -198,7 +198,7 @@ var itemFailed = []ledgerTest{
 			if crashes > 9 {
 				w.Fatal("it does not end")
 			}
-			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).WaiveEffect(w.ctx, w.name.Key, publish, givingUp)
+			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).Effects.Waive(w.ctx, w.name.Key, publish, givingUp)
 			if err == nil {
 				break
 			}

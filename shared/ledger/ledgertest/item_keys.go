@@ -24,7 +24,7 @@ var itemKeys = []ledgerTest{
 		at = w.recordItems(lease, at, chunk[2:])
 		other := w.granted("other")
 		slices.Reverse(chunk)
-		reversed, err := w.ledger().RecordItems(w.ctx, other, other.Progress, chunk)
+		reversed, err := w.ledger().Items.Record(w.ctx, other, other.Progress, chunk)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -70,7 +70,7 @@ var itemKeys = []ledgerTest{
 		w.recordItems(lease, at, numbered(5, 2))
 		var found []string
 		for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
-			page, err := w.ledger().Items(w.ctx, w.name.Key, publish, after, 3)
+			page, err := w.ledger().Items.List(w.ctx, w.name.Key, publish, after, 3)
 			if err != nil || len(page.Broken) > 0 {
 				w.Fatal(page.Broken, err)
 			}

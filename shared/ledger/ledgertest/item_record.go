@@ -98,7 +98,7 @@ var itemRecord = join([]ledgerTest{
 		chunk[1].Err = nil
 		again := known(chunk[0], chunk[1], chunk[3])
 		w.store.Advance(time.Second)
-		if _, err := w.over(Inject(w.store, Abort, FailBefore, Abort)).RecordItems(w.ctx, lease, at, again); err != nil {
+		if _, err := w.over(Inject(w.store, Abort, FailBefore, Abort)).Items.Record(w.ctx, lease, at, again); err != nil {
 			w.Fatal(err)
 		}
 		w.stands("recorded", "done 2 failed 0 of 0, next 4, waiting [item-0 item-3]")
@@ -140,10 +140,10 @@ var itemRecord = join([]ledgerTest{
 		late[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "a zombie's"}}}
 		refused := func(when string) {
 			w.Helper()
-			if _, err := w.ledger().RecordItems(w.ctx, zombie, at, late); !errors.Is(err, ledger.ErrLeaseLost) {
+			if _, err := w.ledger().Items.Record(w.ctx, zombie, at, late); !errors.Is(err, ledger.ErrLeaseLost) {
 				w.Errorf("%s: %v, want ErrLeaseLost", when, err)
 			}
-			if _, err := w.ledger().Continue(w.ctx, zombie); !errors.Is(err, ledger.ErrLeaseLost) {
+			if _, err := w.ledger().Effects.Continue(w.ctx, zombie); !errors.Is(err, ledger.ErrLeaseLost) {
 				w.Errorf("Continue, %s: %v, want ErrLeaseLost", when, err)
 			}
 		}
@@ -172,7 +172,7 @@ var itemRecord = join([]ledgerTest{
 		for i := range int64(12) {
 			for _, name := range effects {
 				var err error
-				if at[name], err = w.ledger().RecordItems(w.ctx, leases[name], at[name], numbered(i, 1)); err != nil {
+				if at[name], err = w.ledger().Items.Record(w.ctx, leases[name], at[name], numbered(i, 1)); err != nil {
 					w.Fatal(err)
 				}
 				if rec := w.record(); rec.Version > version {
@@ -222,7 +222,7 @@ var itemRecord = join([]ledgerTest{
 		lease := w.granted(publish)
 		chunk := numbered(0, 2)
 		chunk[1].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: strings.Repeat("x", ledger.MaxDocumentBytes+1)}}}
-		if _, err := w.ledger().RecordItems(w.ctx, lease, lease.Progress, chunk); !errors.Is(err, ledger.ErrInvalid) {
+		if _, err := w.ledger().Items.Record(w.ctx, lease, lease.Progress, chunk); !errors.Is(err, ledger.ErrInvalid) {
 			w.Errorf("RecordItems: %v, want ErrInvalid", err)
 		}
 		equal(w, "items", w.items(), 0)
@@ -235,7 +235,7 @@ var itemRecord = join([]ledgerTest{
 		chunk := numbered(0, 3)
 		chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "once"}}}
 		chunk[1].Err = errFailed
-		at, err := l.RecordItems(w.ctx, lease, lease.Progress, chunk)
+		at, err := l.Items.Record(w.ctx, lease, lease.Progress, chunk)
 		if err != nil {
 			w.Fatalf("RecordItems: %v", err)
 		}
@@ -250,7 +250,8 @@ var itemRecord = join([]ledgerTest{
 		w.store.Advance(w.settings.ClaimTTL + time.Second)
 		w.granted(publish)
 		version := w.effect(publish).Version
-		if _, err := l.UpdateProgress(w.ctx, lease, ledger.ItemProgress{Total: 7}); !errors.Is(err, ledger.ErrLeaseLost) {
+		if _, err := l.Items.UpdateProgress(w.ctx, lease, ledger.ItemProgress{Total: 7}); !errors.Is(err,
+			ledger.ErrLeaseLost) {
 			w.Errorf("UpdateProgress: %v, want ErrLeaseLost", err)
 		}
 		equal(w, "version", w.effect(publish).Version, version)
@@ -262,13 +263,13 @@ var itemRecord = join([]ledgerTest{
 		chunk[1].Err = errFailed
 		at := w.recordItems(lease, lease.Progress, chunk)
 		at.Total, at.Length = 3, 3
-		next, err := l.UpdateProgress(w.ctx, lease, at)
+		next, err := l.Items.UpdateProgress(w.ctx, lease, at)
 		if err != nil || next.Total != 3 || !next.Whole() {
 			w.Errorf("UpdateProgress: %+v, %v", next, err)
 		}
 		w.stands("told", "done 2 failed 0 of 3, next 3, waiting [item-1]")
 		version := w.effect(publish).Version
-		if _, err := w.ledger().UpdateProgress(w.ctx, lease, next); err != nil {
+		if _, err := w.ledger().Items.UpdateProgress(w.ctx, lease, next); err != nil {
 			w.Error(err)
 		}
 		equal(w, "version, where nothing is new", w.effect(publish).Version, version)

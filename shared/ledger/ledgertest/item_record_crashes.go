@@ -36,7 +36,7 @@ var itemRecordCrashes = []ledgerTest{
 			for at.Next < all {
 				chunk := numbered(at.Next, each)
 				var next ledger.ItemProgress
-				if next, err = l.RecordItems(w.ctx, lease, at, chunk); err != nil {
+				if next, err = l.Items.Record(w.ctx, lease, at, chunk); err != nil {
 					break
 				}
 				for _, o := range chunk {
@@ -45,7 +45,7 @@ var itemRecordCrashes = []ledgerTest{
 				at = next
 			}
 			if err == nil {
-				err = l.Finish(w.ctx, lease)
+				err = l.Effects.Finish(w.ctx, lease)
 			}
 			if err != nil && !errors.Is(err, ledger.ErrUnavailable) {
 				w.Fatal(err)

@@ -27,7 +27,7 @@ var itemReturned = []ledgerTest{
 		w.stands("the first run", "done 3 failed 0 of 0, next 3, waiting []")
 		equal(w, "the record", w.record().Progress[run], operation.Progress{Done: 2})
 		w.outbox.sent()
-		if unsent, err := w.ledger().Continue(w.ctx, lease); unsent != nil || err != nil {
+		if unsent, err := w.ledger().Effects.Continue(w.ctx, lease); unsent != nil || err != nil {
 			w.Fatalf("Continue: %v, %v", unsent, err)
 		}
 		sent := w.outbox.sent()
@@ -40,7 +40,7 @@ var itemReturned = []ledgerTest{
 		w.recordItems(lease, lease.Progress, numbered(2, 1))
 		w.finish(lease)
 		equal(w, "the run in the record", w.record().Effects[run], operation.EffectDone)
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != 10 {
+		if n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); err != nil || n != 10 {
 			w.Errorf("Forget: %d, %v, want three items of each run, the runs, the delivery and the record", n, err)
 		}
 		equal(w, "items of the run", read[ledger.Item](w, ledger.ItemPath(w.name.Key, run, "item-0")).Key, "")
@@ -50,7 +50,7 @@ var itemReturned = []ledgerTest{
 		w.succeed()
 		lease := w.granted(publish)
 		w.recordItems(lease, lease.Progress, numbered(0, 3))
-		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().Effects.MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "replay", w.replay(w.asked(publish, "m1")).Outcome, ledger.Reopened)
@@ -65,12 +65,12 @@ var itemReturned = []ledgerTest{
 		lease := w.granted(publish)
 		at := w.recordItems(lease, lease.Progress, numbered(0, 120))
 		w.recordItems(lease, at, numbered(120, 120))
-		if _, err := w.ledger().Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrHeld) {
+		if _, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrHeld) {
 			w.Errorf("Forget: %v, want ErrHeld", err)
 		}
 		equal(w, "items", w.items(), 240)
 		w.finish(lease)
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != 243 {
+		if n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); err != nil || n != 243 {
 			w.Errorf("Forget: %d, %v, want the items, the effect, the delivery and the record", n, err)
 		}
 		equal(w, "items", w.items(), 0)
@@ -88,7 +88,7 @@ var itemReturned = []ledgerTest{
 			if w.items() > 0 && !w.document(ledger.EffectPath(w.name.Key, publish)).Exists() {
 				w.Fatal("some items are no longer found")
 			}
-			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).Forget(w.ctx, w.name.Key)
+			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).Operations.Forget(w.ctx, w.name.Key)
 			if err == nil {
 				break
 			}
@@ -140,7 +140,7 @@ var itemReturned = []ledgerTest{
 		for _, item := range w.failedItems() {
 			equal(w, item.Key+" is still to be tried", item.Fence <= at.ReturnedFence, item.Key == "item-1")
 		}
-		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().Effects.MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatal(err)
 		}
 		w.replay(w.asked(publish, "m2"))
@@ -170,7 +170,7 @@ var itemReturned = []ledgerTest{
 		lease := w.granted(publish)
 		w.recordItems(lease, lease.Progress, numbered(0, 50))
 		w.finish(lease)
-		if n, err := w.over(&narrow{Store: w.store, most: 7}).Forget(w.ctx, w.name.Key); err != nil || n != 53 {
+		if n, err := w.over(&narrow{Store: w.store, most: 7}).Operations.Forget(w.ctx, w.name.Key); err != nil || n != 53 {
 			w.Errorf("Forget: %d, %v", n, err)
 		}
 		w.forgotten()

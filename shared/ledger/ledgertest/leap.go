@@ -21,7 +21,7 @@ func (w *world) leap(d time.Duration) {
 // bringBack makes due what is too far away, and checks how many documents that were.
 func (w *world) bringBack(want int) {
 	w.Helper()
-	n, err := w.ledger().BringBack(w.ctx, w.now())
+	n, err := w.ledger().Passes.RepairDueTimes(w.ctx, w.now())
 	if err != nil || n != want {
 		w.Errorf("brought back %d, want %d; %v", n, want, err)
 	}
@@ -133,7 +133,7 @@ var leapTests = []ledgerTest{
 		w.paged()
 		w.register()
 		w.leap(8 * time.Hour)
-		lookups, err := w.ledger().BeginLookups(w.ctx, time.Minute)
+		lookups, err := w.ledger().Passes.Begin(w.ctx, time.Minute)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -145,9 +145,9 @@ var leapTests = []ledgerTest{
 		if err != nil || p.Stuck || p.Alert {
 			w.Errorf("%+v, %v", p, err)
 		}
-		equal(w, "steady at once", w.ledger().Steady(lookups.Leapt(), w.now()), false)
+		equal(w, "steady at once", w.ledger().Passes.Steady(lookups.Leapt(), w.now()), false)
 		w.store.Advance(w.settings.StuckAfter + time.Minute)
-		equal(w, "steady in time", w.ledger().Steady(lookups.Leapt(), w.now()), true)
+		equal(w, "steady in time", w.ledger().Passes.Steady(lookups.Leapt(), w.now()), true)
 		equal(w, "alerted in time", w.postpone().Alert, true)
 	}},
 	{"what a leap adds to an age does not give up an effect, an item or a result [S4]", func(w *world) {
@@ -198,7 +198,7 @@ var leapTests = []ledgerTest{
 		w.register()
 		w.store.Advance(5 * time.Hour)
 		w.leap(8 * time.Hour)
-		lookups, err := w.ledger().BeginLookups(w.ctx, time.Minute)
+		lookups, err := w.ledger().Passes.Begin(w.ctx, time.Minute)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -211,7 +211,7 @@ var leapTests = []ledgerTest{
 		}
 		w.leap(-8 * time.Hour)
 		w.bringBack(1)
-		next, err := w.ledger().BeginLookups(w.ctx, time.Minute)
+		next, err := w.ledger().Passes.Begin(w.ctx, time.Minute)
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -15,7 +15,7 @@ var ledgerFaults = []ledgerTest{
 	{"out of retries nothing is written, and the redelivery is applied [M6, W3]", func(w *world) {
 		w.register()
 		e := w.event("d1", operation.Succeeded, time.Second)
-		_, err := w.over(Inject(w.store, Times(1000, Abort)...)).Ingest(w.ctx, e)
+		_, err := w.over(Inject(w.store, Times(1000, Abort)...)).Operations.Ingest(w.ctx, e)
 		if !errors.Is(err, ledger.ErrContention) || ledger.Permanent(err) {
 			w.Errorf("Ingest: %v, want ErrContention", err)
 		}
@@ -27,7 +27,7 @@ var ledgerFaults = []ledgerTest{
 	{"out of retries after a lost answer it is not said that nothing was written [M6, W3]", func(w *world) {
 		w.register()
 		const before = 19 // tries; the next is the last
-		_, err := w.over(Inject(w.store, append(Times(before, Abort), LoseAnswer)...)).Ingest(
+		_, err := w.over(Inject(w.store, append(Times(before, Abort), LoseAnswer)...)).Operations.Ingest(
 			w.ctx, w.event("d1", operation.Succeeded, time.Second))
 		if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrContention) {
 			w.Errorf("Ingest: %v, want ErrUnavailable", err)
@@ -38,7 +38,7 @@ var ledgerFaults = []ledgerTest{
 		w.register()
 		e := w.event("d1", operation.Succeeded, time.Second)
 		counting := Count(Inject(w.store, Times(1000, FailBefore)...))
-		_, err := w.over(counting).Ingest(w.ctx, e)
+		_, err := w.over(counting).Operations.Ingest(w.ctx, e)
 		if !errors.Is(err, ledger.ErrUnavailable) || ledger.Permanent(err) {
 			w.Errorf("Ingest: %v, want ErrUnavailable", err)
 		}
@@ -50,44 +50,45 @@ var ledgerFaults = []ledgerTest{
 	}},
 	{"a few lost races are retried without an error [M6]", func(w *world) {
 		faulty := func() *ledger.Ledger { return w.over(Inject(w.store, Times(7, Abort)...)) }
-		if r, err := faulty().Register(w.ctx, w.registration()); err != nil || !r.Created {
+		if r, err := faulty().Operations.Register(w.ctx, w.registration()); err != nil || !r.Created {
 			w.Fatalf("Register: %+v, %v", r, err)
 		}
-		if r, err := faulty().Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil || r.Planned != 1 {
+		if r, err := faulty().Operations.Ingest(w.ctx,
+			w.event("d1", operation.Succeeded, time.Second)); err != nil || r.Planned != 1 {
 			w.Fatalf("Ingest: %+v, %v", r, err)
 		}
 		w.plannedOnce()
-		grant, err := faulty().Claim(w.ctx, w.name.Key, publish)
+		grant, err := faulty().Effects.Claim(w.ctx, w.name.Key, publish)
 		if err != nil || grant.Lease.Fence != 1 || grant.Lease.Attempt != 1 {
 			w.Fatalf("Claim: %+v, %v", grant, err)
 		}
-		if err := faulty().Extend(w.ctx, grant.Lease); err != nil {
+		if err := faulty().Effects.Extend(w.ctx, grant.Lease); err != nil {
 			w.Errorf("Extend: %v", err)
 		}
-		if _, err := faulty().Release(w.ctx, grant.Lease, errFailed, 0); err != nil {
+		if _, err := faulty().Effects.Release(w.ctx, grant.Lease, errFailed, 0); err != nil {
 			w.Errorf("Release: %v", err)
 		}
 		w.store.Advance(w.settings.ClaimTTL)
-		if err := faulty().Finish(w.ctx, w.granted(publish)); err != nil {
+		if err := faulty().Effects.Finish(w.ctx, w.granted(publish)); err != nil {
 			w.Errorf("Finish: %v", err)
 		}
 		equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
 	}},
 	{"a commit that failed once is made once [W3]", func(w *world) {
 		faulty := func() *ledger.Ledger { return w.over(Inject(w.store, FailBefore)) }
-		if r, err := faulty().Register(w.ctx, w.registration()); err != nil || !r.Created {
+		if r, err := faulty().Operations.Register(w.ctx, w.registration()); err != nil || !r.Created {
 			w.Fatalf("Register: %+v, %v", r, err)
 		}
-		if r, err := faulty().Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil ||
+		if r, err := faulty().Operations.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil ||
 			r.Outcome != ledger.Applied {
 			w.Fatalf("Ingest: %+v, %v", r, err)
 		}
 		w.plannedOnce()
-		grant, err := faulty().Claim(w.ctx, w.name.Key, publish)
+		grant, err := faulty().Effects.Claim(w.ctx, w.name.Key, publish)
 		if err != nil || grant.Lease.Fence != 1 {
 			w.Fatalf("Claim: %+v, %v", grant, err)
 		}
-		if err := faulty().Finish(w.ctx, grant.Lease); err != nil {
+		if err := faulty().Effects.Finish(w.ctx, grant.Lease); err != nil {
 			w.Errorf("Finish: %v", err)
 		}
 		equal(w, "version", w.effect(publish).Version, 3)
@@ -97,7 +98,7 @@ var ledgerFaults = []ledgerTest{
 		w.jitter = func() float64 { return 1 }
 		ctx, cancel := context.WithCancel(w.ctx)
 		store := InjectFunc(w.store, func() Fault { cancel(); return Abort })
-		if _, err := w.over(store).Ingest(ctx, w.event("d1", operation.Succeeded, time.Second)); !errors.Is(
+		if _, err := w.over(store).Operations.Ingest(ctx, w.event("d1", operation.Succeeded, time.Second)); !errors.Is(
 			err, context.Canceled,
 		) {
 			w.Errorf("Ingest: %v, want the context's end", err)
@@ -106,7 +107,7 @@ var ledgerFaults = []ledgerTest{
 	{"a claim whose answer was lost runs out [S4]", func(w *world) {
 		w.succeed()
 		// The claim is committed, its answer lost, and the store down at the next read.
-		_, err := w.over(brokenAfter{Inject(w.store, LoseAnswer), new(bool)}).Claim(w.ctx, w.name.Key, publish)
+		_, err := w.over(brokenAfter{Inject(w.store, LoseAnswer), new(bool)}).Effects.Claim(w.ctx, w.name.Key, publish)
 		if !errors.Is(err, ledger.ErrUnavailable) {
 			w.Errorf("Claim: %v, want ErrUnavailable", err)
 		}

@@ -33,7 +33,7 @@ func unanswered(name string, do func(w *world, lossy func() *ledger.Ledger)) []l
 var ledgerLostAnswers = join(
 	lostly("Ingest: applied and published exactly as planned [W3, S3]", func(w *world, l *ledger.Ledger) {
 		w.register()
-		r, err := l.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second))
+		r, err := l.Operations.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second))
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -47,7 +47,7 @@ var ledgerLostAnswers = join(
 	}),
 	lostly("Ingest: dropped is not duplicate [W4, M8]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		r, err := l.Ingest(w.ctx, w.event("late", operation.Running, time.Hour))
+		r, err := l.Operations.Ingest(w.ctx, w.event("late", operation.Running, time.Hour))
 		if err != nil || r.Outcome != ledger.Dropped || r.Reason != operation.RegressFromTerminal {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -55,24 +55,24 @@ var ledgerLostAnswers = join(
 	}),
 	lostly("Ingest: conflict is not duplicate [M5]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		r, err := l.Ingest(w.ctx, w.event("d2", operation.Failed, time.Hour))
+		r, err := l.Operations.Ingest(w.ctx, w.event("d2", operation.Failed, time.Hour))
 		if err != nil || r.Outcome != ledger.Conflict {
 			w.Errorf("%+v, %v", r, err)
 		}
 		w.plannedOnce()
 	}),
 	lostly("Ingest: a correlated event [K6]", func(w *world, l *ledger.Ledger) {
-		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
-		r, err := l.Ingest(w.ctx, w.renamed("d1", "c-1"))
+		r, err := l.Operations.Ingest(w.ctx, w.renamed("d1", "c-1"))
 		if err != nil || r.Outcome != ledger.Applied || r.Key != w.name.Key || r.Planned != 1 {
 			w.Errorf("%+v, %v", r, err)
 		}
 		w.plannedOnce()
 	}),
 	lostly("Register: known, and made once [L2]", func(w *world, l *ledger.Ledger) {
-		registered, err := l.Register(w.ctx, w.correlated("c-1"))
+		registered, err := l.Operations.Register(w.ctx, w.correlated("c-1"))
 		if err != nil || registered.Record.State != operation.Pending || !registered.Record.Registered {
 			w.Errorf("%+v, %v", registered, err)
 		}
@@ -81,18 +81,18 @@ var ledgerLostAnswers = join(
 	}),
 	lostly("Register late: its effects are due, if not published [W5]", func(w *world, l *ledger.Ledger) {
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
-		if _, err := l.Register(w.ctx, w.registration()); err != nil {
+		if _, err := l.Operations.Register(w.ctx, w.registration()); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "the effect in the record", w.record().Effects[publish], operation.EffectOpen)
-		page, err := w.ledger().DueEffects(w.ctx, w.now(), ledger.Cursor{}, 10)
+		page, err := w.ledger().Effects.Due(w.ctx, w.now(), ledger.Cursor{}, 10)
 		if err != nil || len(page.Items) != 1 {
 			w.Errorf("due: %+v, %v", page, err)
 		}
 	}),
 	lostly("Claim: one's own [S3]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		grant, err := l.Claim(w.ctx, w.name.Key, publish)
+		grant, err := l.Effects.Claim(w.ctx, w.name.Key, publish)
 		if err != nil || grant.Verdict != ledger.Claimed {
 			w.Fatalf("%+v, %v", grant, err)
 		}
@@ -106,7 +106,7 @@ var ledgerLostAnswers = join(
 		w.succeed()
 		first := w.granted(publish)
 		w.store.Advance(w.settings.ClaimTTL + time.Second)
-		grant, err := l.Claim(w.ctx, w.name.Key, publish)
+		grant, err := l.Effects.Claim(w.ctx, w.name.Key, publish)
 		if err != nil || grant.Verdict != ledger.Claimed {
 			w.Fatalf("%+v, %v", grant, err)
 		}
@@ -118,7 +118,7 @@ var ledgerLostAnswers = join(
 	lostly("Claim: dead of its crashes [S2]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		w.crash(3 * w.settings.MaxAttempts)
-		grant, err := l.Claim(w.ctx, w.name.Key, publish)
+		grant, err := l.Effects.Claim(w.ctx, w.name.Key, publish)
 		why := fmt.Sprintf(
 			"%d attempts ended with their process, before their outcome was recorded", 3*w.settings.MaxAttempts,
 		)
@@ -131,7 +131,7 @@ var ledgerLostAnswers = join(
 		w.succeed()
 		lease := w.granted(publish)
 		w.store.Advance(w.settings.ClaimTTL * 2 / 3)
-		if err := l.Extend(w.ctx, lease); err != nil {
+		if err := l.Effects.Extend(w.ctx, lease); err != nil {
 			w.Errorf("Extend: %v", err)
 		}
 		near(w, "held for", w.claim(publish).RetryAfter, w.settings.ClaimTTL)
@@ -139,7 +139,8 @@ var ledgerLostAnswers = join(
 	}),
 	lostly("Finish: done, with its extra writes, once [S1]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		if err := l.Finish(w.ctx, w.granted(publish), ledger.Write{Path: pathC, Data: note{Text: "once"}}); err != nil {
+		if err := l.Effects.Finish(w.ctx, w.granted(publish),
+			ledger.Write{Path: pathC, Data: note{Text: "once"}}); err != nil {
 			w.Errorf("Finish: %v", err)
 		}
 		equal(w, "the effect", w.effect(publish).State, ledger.EffectDone)
@@ -148,7 +149,7 @@ var ledgerLostAnswers = join(
 	}),
 	lostly("MarkDead: dead [S2]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		if err := l.MarkDead(w.ctx, w.granted(publish), errFailed); err != nil {
+		if err := l.Effects.MarkDead(w.ctx, w.granted(publish), errFailed); err != nil {
 			w.Errorf("MarkDead: %v", err)
 		}
 		w.deadForGood(errFailed.Error())
@@ -167,7 +168,7 @@ var ledgerLostAnswers = join(
 			w.store.Advance(w.settings.ClaimTTL)
 			w.granted(publish)
 		}}, LoseAnswer))
-		if _, err := l.Release(w.ctx, lease, errFailed, 0); !errors.Is(err, ledger.ErrLeaseLost) {
+		if _, err := l.Effects.Release(w.ctx, lease, errFailed, 0); !errors.Is(err, ledger.ErrLeaseLost) {
 			w.Errorf("Release: %v, want ErrLeaseLost", err)
 		}
 		equal(w, "the effect", w.effect(publish).State, ledger.EffectClaimed)
@@ -179,7 +180,7 @@ var ledgerLostAnswers = join(
 			w.store.Advance(w.settings.ClaimTTL + time.Second)
 			second = w.granted(publish)
 		}}, LoseAnswer))
-		grant, err := l.Claim(w.ctx, w.name.Key, publish)
+		grant, err := l.Effects.Claim(w.ctx, w.name.Key, publish)
 		if err != nil || grant.Verdict != ledger.Held {
 			w.Errorf("%+v, %v, want %s", grant, err, ledger.Held)
 		}
@@ -194,7 +195,7 @@ var ledgerLostAnswers = join(
 			}
 			return LoseAnswer
 		}))
-		r, err := l.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second))
+		r, err := l.Operations.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second))
 		if err != nil || r.Outcome != ledger.Dropped || r.Planned != 0 {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -204,14 +205,14 @@ var ledgerLostAnswers = join(
 		l := w.over(Inject(afterCommit{w.store, func() {
 			w.ingest(w.event("d2", operation.Succeeded, 2*time.Second))
 		}}, LoseAnswer))
-		r, err := l.Ingest(w.ctx, w.event("d1", operation.Running, time.Second))
+		r, err := l.Operations.Ingest(w.ctx, w.event("d1", operation.Running, time.Second))
 		if err != nil || r.Outcome != ledger.Applied || r.State != operation.Running {
 			w.Errorf("%+v, %v", r, err)
 		}
 		w.plannedOnce()
 	}}},
 	lostly("Quarantine: kept, by this call [W6]", func(w *world, l *ledger.Ledger) {
-		if _, err := l.Quarantine(w.ctx, suspect("d1")); err != nil {
+		if _, err := l.Quarantine.Add(w.ctx, suspect("d1")); err != nil {
 			w.Errorf("Quarantine: %v", err)
 		}
 		equal(w, "kept", len(w.quarantined()), 1)

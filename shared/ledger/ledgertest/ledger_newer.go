@@ -116,25 +116,25 @@ var ledgerNewer = []ledgerTest{
 		l, now := w.ledger(), w.now()
 		for limit := 1; limit <= 3; limit++ {
 			newerIn(w, "operations due", func(after ledger.Cursor) (ledger.Page[ledger.DueOperation], error) {
-				return l.DueOperations(w.ctx, now, after, limit)
+				return l.Operations.Due(w.ctx, now, after, limit)
 			})
 			newerIn(w, "effects due", func(after ledger.Cursor) (ledger.Page[ledger.DueEffect], error) {
-				return l.DueEffects(w.ctx, now, after, limit)
+				return l.Effects.Due(w.ctx, now, after, limit)
 			})
 			newerIn(w, "intents due", func(after ledger.Cursor) (ledger.Page[ledger.DueIntent], error) {
-				return l.DueIntents(w.ctx, now, after, limit)
+				return l.Intents.Due(w.ctx, now, after, limit)
 			})
 			newerIn(w, "intents", func(after ledger.Cursor) (ledger.Page[ledger.DueIntent], error) {
-				return l.WaitingIntents(w.ctx, after, limit)
+				return l.Intents.Waiting(w.ctx, after, limit)
 			})
 			newerIn(w, "pending", func(after ledger.Cursor) (ledger.Page[operation.Record], error) {
-				return l.List(w.ctx, ledger.Filter{Pending: true, After: after, Limit: limit})
+				return l.Operations.List(w.ctx, ledger.Filter{Pending: true, After: after, Limit: limit})
 			})
 			newerIn(w, "quarantine", func(after ledger.Cursor) (ledger.Page[ledger.Quarantined], error) {
-				return l.ListQuarantined(w.ctx, ledger.QuarantineFilter{After: after, Limit: limit})
+				return l.Quarantine.List(w.ctx, ledger.QuarantineFilter{After: after, Limit: limit})
 			})
 		}
-		page, err := l.List(w.ctx, ledger.Filter{Dead: true, Limit: 9})
+		page, err := l.Operations.List(w.ctx, ledger.Filter{Dead: true, Limit: 9})
 		if err != nil || len(page.Items) != 1 || page.Items[0].Key != other.Key || len(page.Broken) != 4 {
 			w.Errorf("dead: %+v, %v", page, err)
 		}
@@ -156,26 +156,34 @@ var ledgerNewer = []ledgerTest{
 		again.Operation = died.Key
 		w.leftAlone(map[string]func(l *ledger.Ledger) error{
 			"Ingest": func(l *ledger.Ledger) error {
-				_, err := l.Ingest(w.ctx, w.event("d9", operation.Failed, time.Minute))
+				_, err := l.Operations.Ingest(w.ctx, w.event("d9", operation.Failed, time.Minute))
 				return err
 			},
-			"Register":      func(l *ledger.Ledger) error { _, err := l.Register(w.ctx, w.registration()); return err },
-			"Abandon":       func(l *ledger.Ledger) error { _, err := l.Abandon(w.ctx, key, givingUp); return err },
-			"NoteCondition": func(l *ledger.Ledger) error { _, err := l.NoteCondition(w.ctx, key, "x"); return err },
-			"MakeDueNow":    func(l *ledger.Ledger) error { _, err := l.MakeDueNow(w.ctx, key); return err },
-			"Record":        func(l *ledger.Ledger) error { _, err := l.Record(w.ctx, key); return err },
-			"Forget":        func(l *ledger.Ledger) error { _, err := l.Forget(w.ctx, key); return err },
+			"Register": func(l *ledger.Ledger) error {
+				_,
+					err := l.Operations.Register(w.ctx, w.registration())
+				return err
+			},
+			"Abandon": func(l *ledger.Ledger) error { _, err := l.Operations.Abandon(w.ctx, key, givingUp); return err },
+			"RecordCondition": func(l *ledger.Ledger) error {
+				_,
+					err := l.Operations.RecordCondition(w.ctx, key, "x")
+				return err
+			},
+			"MakeDueNow": func(l *ledger.Ledger) error { _, err := l.Operations.MakeDueNow(w.ctx, key); return err },
+			"Record":     func(l *ledger.Ledger) error { _, err := l.Operations.Read(w.ctx, key); return err },
+			"Forget":     func(l *ledger.Ledger) error { _, err := l.Operations.Forget(w.ctx, key); return err },
 			"ReadUnverified": func(l *ledger.Ledger) error {
-				_, err := l.ReadUnverified(w.ctx, w.name, "", "d9")
+				_, err := l.Operations.ReadUnverified(w.ctx, w.name, "", "d9")
 				return err
 			},
 			// The end of the effect could not be recorded, so that it would be run again.
-			"Claim": func(l *ledger.Ledger) error { _, err := l.Claim(w.ctx, key, publish); return err },
-			"WaiveEffect": func(l *ledger.Ledger) error {
-				_, err := l.WaiveEffect(w.ctx, died.Key, publish, givingUp)
+			"Claim": func(l *ledger.Ledger) error { _, err := l.Effects.Claim(w.ctx, key, publish); return err },
+			"Effects.Waive": func(l *ledger.Ledger) error {
+				_, err := l.Effects.Waive(w.ctx, died.Key, publish, givingUp)
 				return err
 			},
-			"Replay": func(l *ledger.Ledger) error { _, err := l.Replay(w.ctx, again); return err },
+			"Replay": func(l *ledger.Ledger) error { _, err := l.Effects.Replay(w.ctx, again); return err },
 		}, record, ledger.EffectPath(key, publish), ledger.OperationPath(died.Key), ledger.EffectPath(died.Key, publish))
 	}},
 	{"an effect and an intent of a newer revision are left alone [L6]", func(w *world) {
@@ -186,29 +194,33 @@ var ledgerNewer = []ledgerTest{
 		w.raise("intents/i-1")
 		unregistered := nameOf(w, "batches/unregistered")
 		w.leftAlone(map[string]func(l *ledger.Ledger) error{
-			"Claim":       func(l *ledger.Ledger) error { _, err := l.Claim(w.ctx, key, publish); return err },
-			"ClaimStatus": func(l *ledger.Ledger) error { _, err := l.ClaimStatus(w.ctx, key, publish); return err },
-			"Decline":     func(l *ledger.Ledger) error { _, err := l.Decline(w.ctx, key, publish); return err },
-			"Replay":      func(l *ledger.Ledger) error { _, err := l.Replay(w.ctx, w.asked(publish, "m1")); return err },
-			"Intend":      func(l *ledger.Ledger) error { _, err := l.Intend(w.ctx, w.intention("i-1")); return err },
-			"Intent":      func(l *ledger.Ledger) error { _, err := l.Intent(w.ctx, "i-1"); return err },
+			"Claim":       func(l *ledger.Ledger) error { _, err := l.Effects.Claim(w.ctx, key, publish); return err },
+			"ClaimStatus": func(l *ledger.Ledger) error { _, err := l.Effects.ClaimStatus(w.ctx, key, publish); return err },
+			"Decline":     func(l *ledger.Ledger) error { _, err := l.Effects.Decline(w.ctx, key, publish); return err },
+			"Replay": func(l *ledger.Ledger) error {
+				_,
+					err := l.Effects.Replay(w.ctx, w.asked(publish, "m1"))
+				return err
+			},
+			"Intend": func(l *ledger.Ledger) error { _, err := l.Intents.Intend(w.ctx, w.intention("i-1")); return err },
+			"Intent": func(l *ledger.Ledger) error { _, err := l.Intents.Read(w.ctx, "i-1"); return err },
 			"Ingest with its id": func(l *ledger.Ledger) error {
 				e := w.event("d9", operation.Succeeded, time.Minute)
 				e.Name, e.CorrelationID = unregistered, "i-1"
-				_, err := l.Ingest(w.ctx, e)
+				_, err := l.Operations.Ingest(w.ctx, e)
 				return err
 			},
 			"Register with its id": func(l *ledger.Ledger) error {
 				r := w.correlated("i-1")
 				r.Name = unregistered
-				_, err := l.Register(w.ctx, r)
+				_, err := l.Operations.Register(w.ctx, r)
 				return err
 			},
 		}, effect, "intents/i-1", ledger.OperationPath(unregistered.Key))
 	}},
 	{"an operation of a newer revision stops no event about another one [L6, K6]", func(w *world) {
 		w.name = nameOf(w, "batches/of-the-id")
-		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
 		w.raise(ledger.OperationPath(w.name.Key))

@@ -17,10 +17,10 @@ func (w *world) older(path ledger.Path, data any) {
 
 // An olderRecord has what an older revision changes in a record that is no longer waited for.
 type olderRecord struct {
-	Registered bool                   `json:"registered" firestore:"registered"`
-	State      operation.State        `json:"state" firestore:"state"`
-	Abandoned  *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
-	DueAt      time.Time              `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
+	Registered bool               `json:"registered" firestore:"registered"`
+	State      operation.State    `json:"state" firestore:"state"`
+	Abandoned  *operation.Decided `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	DueAt      time.Time          `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 }
 
 // An olderEffect has what an older revision changes in an effect that ends or is reopened.
@@ -50,11 +50,11 @@ var ledgerOlder = []ledgerTest{
 		path := func(n int) ledger.Path { return ledger.OperationPath(operation.Key(fmt.Sprintf("batches/n%d", n))) }
 		w.older(path(0), olderRecord{Registered: true, State: operation.Succeeded})
 		w.older(path(1), olderRecord{
-			Registered: true, State: operation.Pending, Abandoned: &operation.Abandonment{At: w.start, By: "me", Why: "x"},
+			Registered: true, State: operation.Pending, Abandoned: &operation.Decided{At: w.start, By: "me", Why: "x"},
 		})
 		w.store.Advance(w.settings.StuckAfter)
 		f := ledger.Filter{Late: w.now(), Limit: 1}
-		page, err := w.ledger().List(w.ctx, f)
+		page, err := w.ledger().Operations.List(w.ctx, f)
 		if err != nil || len(page.Items) != 1 || page.Items[0].Key != "batches/n2" {
 			w.Errorf("the first page: %+v, %v", page, err)
 		}
@@ -62,7 +62,7 @@ var ledgerOlder = []ledgerTest{
 		w.counted(f, 3) // at most: no index knows what was abandoned
 		w.name = nameOf(w, "batches/n0")
 		equal(w, "as it is read", w.record().LateAt.IsZero(), false)
-		read, err := w.ledger().Record(w.ctx, "batches/n0")
+		read, err := w.ledger().Operations.Read(w.ctx, "batches/n0")
 		equal(w, "as the ledger reads it", fmt.Sprint(read.LateAt.IsZero(), err), "true <nil>")
 	}},
 	{"an operation that an older revision registered is not unregistered [L5, W5]", func(w *world) {
@@ -84,13 +84,13 @@ var ledgerOlder = []ledgerTest{
 		failing := &ledger.Failing{Since: w.start, Last: w.start, Times: 1}
 		w.older(path, olderEffect{State: ledger.EffectDone, Failing: failing})
 		w.older(ledger.EffectPath("batches/reopened", publish), olderEffect{State: ledger.EffectPending})
-		page, err := w.ledger().FailingEffects(w.ctx, w.now(), ledger.Cursor{}, 1)
+		page, err := w.ledger().Effects.Failing(w.ctx, w.now(), ledger.Cursor{}, 1)
 		if err != nil || len(page.Items) != 1 || page.Items[0].Operation != "batches/fails" {
 			w.Errorf("%+v, %v", page, err)
 		}
 		count := func(want int) {
 			w.Helper()
-			total, err := w.ledger().CountFailingEffects(w.ctx, w.now())
+			total, err := w.ledger().Effects.CountFailing(w.ctx, w.now())
 			equal(w, "counted", fmt.Sprint(total, err), fmt.Sprint(want, " <nil>"))
 		}
 		count(2) // at most: no index knows what was reopened
@@ -108,12 +108,12 @@ var ledgerOlder = []ledgerTest{
 			Outcome ledger.Outcome `json:"outcome" firestore:"outcome"`
 		}{ledger.Applied})
 		f := ledger.QuarantineFilter{Unresolved: true, Limit: 1}
-		page, err := w.ledger().ListQuarantined(w.ctx, f)
+		page, err := w.ledger().Quarantine.List(w.ctx, f)
 		if err != nil || len(page.Items) != 1 || page.Items[0].ID != "d2" {
 			w.Errorf("%+v, %v", page, err)
 		}
 		equal(w, "unresolved", fmt.Sprint(w.listQuarantined(f)), "[d2 d1]")
-		all, err := w.ledger().ListQuarantined(w.ctx, ledger.QuarantineFilter{Limit: 1})
+		all, err := w.ledger().Quarantine.List(w.ctx, ledger.QuarantineFilter{Limit: 1})
 		if err != nil || len(all.Items) != 1 || !all.Items[0].UnresolvedAt.IsZero() {
 			w.Errorf("%+v, %v", all, err)
 		}

@@ -59,19 +59,19 @@ func (w *world) stubbornly(what string, do func() error) {
 // tell runs one operation's story with l: a webhook and a look-up report the end, other events are
 // late or wrong, one worker fails, one dies, and one succeeds.
 func (w *world) tell(l *ledger.Ledger) {
-	w.stubbornly("Register", func() error { _, err := l.Register(w.ctx, w.correlated("c-1")); return err })
+	w.stubbornly("Register", func() error { _, err := l.Operations.Register(w.ctx, w.correlated("c-1")); return err })
 	ingest := func(e operation.Event) (r ledger.Receipt) {
-		w.stubbornly("Ingest "+e.DeliveryID, func() (err error) { r, err = l.Ingest(w.ctx, e); return err })
+		w.stubbornly("Ingest "+e.DeliveryID, func() (err error) { r, err = l.Operations.Ingest(w.ctx, e); return err })
 		return r
 	}
 	claim := func() (g ledger.Grant) {
-		w.stubbornly("Claim", func() (err error) { g, err = l.Claim(w.ctx, w.name.Key, publish); return err })
+		w.stubbornly("Claim", func() (err error) { g, err = l.Effects.Claim(w.ctx, w.name.Key, publish); return err })
 		return g
 	}
 
 	equal(w, "running", ingest(w.event("d1", operation.Running, time.Second)).Outcome, ledger.Applied)
 	due, now := w.pass()
-	if _, err := l.ClaimLookUp(w.ctx, due, now); err != nil {
+	if _, err := l.Passes.ClaimLookUp(w.ctx, due, now); err != nil {
 		w.Logf("the pass leaves the operation alone and goes on: %v", err)
 	}
 	end := ingest(w.renamed("d2", "c-1"))
@@ -85,9 +85,10 @@ func (w *world) tell(l *ledger.Ledger) {
 
 	first := claim()
 	equal(w, "the first worker", first.Verdict, ledger.Claimed)
-	w.stubbornly("Extend", func() error { return l.Extend(w.ctx, first.Lease) })
+	w.stubbornly("Extend", func() error { return l.Effects.Extend(w.ctx, first.Lease) })
 	equal(w, "a second one meanwhile", claim().Verdict, ledger.Held)
-	w.stubbornly("Release", func() error { _, err := l.Release(w.ctx, first.Lease, errFailed, time.Hour); return err })
+	w.stubbornly("Release",
+		func() error { _, err := l.Effects.Release(w.ctx, first.Lease, errFailed, time.Hour); return err })
 	equal(w, "too early", claim().Verdict, ledger.BackingOff)
 	w.store.Advance(time.Hour)
 	second := claim()
@@ -98,11 +99,11 @@ func (w *world) tell(l *ledger.Ledger) {
 	if third.Lease.Fence != 3 || third.Lease.Attempt != 3 || !third.Lease.Seized {
 		w.Errorf("the third lease: %+v", third.Lease)
 	}
-	if err := l.Finish(w.ctx, second.Lease); !errors.Is(err, ledger.ErrLeaseLost) {
+	if err := l.Effects.Finish(w.ctx, second.Lease); !errors.Is(err, ledger.ErrLeaseLost) {
 		w.Errorf("the second worker wakes up and finishes: %v, want ErrLeaseLost", err)
 	}
 	w.stubbornly("Finish", func() error {
-		return l.Finish(w.ctx, third.Lease, ledger.Write{Path: pathC, Data: note{Text: "once"}})
+		return l.Effects.Finish(w.ctx, third.Lease, ledger.Write{Path: pathC, Data: note{Text: "once"}})
 	})
 	equal(w, "afterwards", claim().Verdict, ledger.Done)
 

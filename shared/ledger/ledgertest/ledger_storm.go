@@ -137,20 +137,20 @@ func (s *weather) send(l *ledger.Ledger, name operation.Name) {
 	s.random.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
 	s.mu.Unlock()
 	for _, e := range events {
-		s.redo("Ingest", func() error { _, err := l.Ingest(s.ctx, e); return err })
+		s.redo("Ingest", func() error { _, err := l.Operations.Ingest(s.ctx, e); return err })
 	}
 }
 
 func (s *weather) submit(l *ledger.Ledger, name operation.Name) {
 	if id := intentOf(name); id != "" {
 		s.redo("Intend", func() error {
-			_, err := l.Intend(s.ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: id}})
+			_, err := l.Intents.Intend(s.ctx, ledger.Intention{Submission: operation.Submission{CorrelationID: id}})
 			return err
 		})
 		return
 	}
 	s.redo("Register", func() error {
-		_, err := l.Register(s.ctx, ledger.Registration{Name: name, SubmittedAt: s.start})
+		_, err := l.Operations.Register(s.ctx, ledger.Registration{Name: name, SubmittedAt: s.start})
 		return err
 	})
 }
@@ -185,7 +185,7 @@ func (s *weather) work(l *ledger.Ledger, names []operation.Name) {
 // try is one attempt at one effect. It returns the verdict on its claim, or none where that has no
 // answer.
 func (s *weather) try(l *ledger.Ledger, key operation.Key) ledger.Verdict {
-	grant, err := l.Claim(s.ctx, key, publish)
+	grant, err := l.Effects.Claim(s.ctx, key, publish)
 	if err != nil || grant.Verdict != ledger.Claimed {
 		return grant.Verdict
 	}
@@ -195,9 +195,10 @@ func (s *weather) try(l *ledger.Ledger, key operation.Key) ledger.Verdict {
 	switch luck := s.float(); {
 	case luck < 0.33:
 	case luck < 0.66:
-		_, err = l.Release(s.ctx, grant.Lease, errFailed, 0)
+		_, err = l.Effects.Release(s.ctx, grant.Lease, errFailed, 0)
 	default:
-		if err = l.Finish(s.ctx, grant.Lease, ledger.Write{Path: extraWriteOf(key), Data: note{Text: "once"}}); err == nil {
+		if err = l.Effects.Finish(s.ctx, grant.Lease,
+			ledger.Write{Path: extraWriteOf(key), Data: note{Text: "once"}}); err == nil {
 			s.mu.Lock()
 			s.done[key]++
 			s.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-var givingUp = ledger.Abandonment{By: "ops@example.com", Why: "its key was deleted"}
+var givingUp = ledger.Decision{By: "ops@example.com", Why: "its key was deleted"}
 
 // abandoning is a move that abandons the world's operation; ErrSettled is no error, and
 // noted.
 func (w *world) abandoning(ended *bool) move {
 	return func(l *ledger.Ledger) error {
-		_, err := l.Abandon(w.ctx, w.name.Key, givingUp)
+		_, err := l.Operations.Abandon(w.ctx, w.name.Key, givingUp)
 		if *ended = errors.Is(err, ledger.ErrSettled); *ended {
 			return nil
 		}
@@ -24,9 +24,9 @@ func (w *world) abandoning(ended *bool) move {
 }
 
 // abandon abandons the world's operation.
-func (w *world) abandon() operation.Abandonment {
+func (w *world) abandon() operation.Decided {
 	w.Helper()
-	a, err := w.ledger().Abandon(w.ctx, w.name.Key, givingUp)
+	a, err := w.ledger().Operations.Abandon(w.ctx, w.name.Key, givingUp)
 	if err != nil {
 		w.Fatalf("Abandon: %v", err)
 	}
@@ -34,11 +34,11 @@ func (w *world) abandon() operation.Abandonment {
 }
 
 // waive abandons a dead effect of the world's operation.
-func (w *world) waive(effect string) operation.Abandonment {
+func (w *world) waive(effect string) operation.Decided {
 	w.Helper()
-	a, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, effect, givingUp)
+	a, err := w.ledger().Effects.Waive(w.ctx, w.name.Key, effect, givingUp)
 	if err != nil {
-		w.Fatalf("WaiveEffect: %v", err)
+		w.Fatalf("Effects.Waive: %v", err)
 	}
 	return a
 }
@@ -46,7 +46,7 @@ func (w *world) waive(effect string) operation.Abandonment {
 // markDead marks an effect of the world's operation dead.
 func (w *world) markDead(effect string) {
 	w.Helper()
-	if err := w.ledger().MarkDead(w.ctx, w.granted(effect), errFailed); err != nil {
+	if err := w.ledger().Effects.MarkDead(w.ctx, w.granted(effect), errFailed); err != nil {
 		w.Fatalf("MarkDead: %v", err)
 	}
 }
@@ -92,7 +92,7 @@ var operationAbandon = join([]ledgerTest{
 		first := w.abandon()
 		w.store.Advance(day)
 		second, err := w.ledger().
-			Abandon(w.ctx, w.name.Key, ledger.Abandonment{By: "another operator", Why: "something else"})
+			Operations.Abandon(w.ctx, w.name.Key, ledger.Decision{By: "another operator", Why: "something else"})
 		if err != nil || second.Why != first.Why || !second.At.Equal(first.At) {
 			w.Errorf("%+v, then %+v, %v", first, second, err)
 		}
@@ -110,7 +110,7 @@ var operationAbandon = join([]ledgerTest{
 	{"what cannot be abandoned [R4]", func(w *world) {
 		check := func(what string, want error) {
 			w.Helper()
-			if _, err := w.ledger().Abandon(w.ctx, w.name.Key, givingUp); !errors.Is(err, want) {
+			if _, err := w.ledger().Operations.Abandon(w.ctx, w.name.Key, givingUp); !errors.Is(err, want) {
 				w.Errorf("%s: %v, want %v", what, err, want)
 			}
 		}
@@ -119,7 +119,7 @@ var operationAbandon = join([]ledgerTest{
 		check("not registered", ledger.ErrUnregistered)
 		w.succeed()
 		check("ended", ledger.ErrSettled)
-		if _, err := w.ledger().Abandon(w.ctx, w.name.Key, ledger.Abandonment{By: "me"}); !errors.Is(
+		if _, err := w.ledger().Operations.Abandon(w.ctx, w.name.Key, ledger.Decision{By: "me"}); !errors.Is(
 			err, ledger.ErrNoReason,
 		) {
 			w.Errorf("without a reason: %v", err)
@@ -147,7 +147,7 @@ var operationAbandon = join([]ledgerTest{
 	{"only a dead effect is waived [S2]", func(w *world) {
 		check := func(what string, want error) {
 			w.Helper()
-			if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, givingUp); !errors.Is(err, want) {
+			if _, err := w.ledger().Effects.Waive(w.ctx, w.name.Key, publish, givingUp); !errors.Is(err, want) {
 				w.Errorf("%s: %v, want %v", what, err, want)
 			}
 		}
@@ -158,7 +158,7 @@ var operationAbandon = join([]ledgerTest{
 		check("claimed", ledger.ErrNotDead)
 		w.finish(lease)
 		check("done", ledger.ErrNotDead)
-		if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, ledger.Abandonment{}); !errors.Is(
+		if _, err := w.ledger().Effects.Waive(w.ctx, w.name.Key, publish, ledger.Decision{}); !errors.Is(
 			err, ledger.ErrNoReason,
 		) {
 			w.Errorf("without a reason: %v", err)
@@ -194,7 +194,7 @@ var operationAbandon = join([]ledgerTest{
 		won := 0
 		var ended bool
 		return w.abandoning(&ended), w.postponing(due, now, &won), func() {
-			equal(w, "attempts", w.record().Attempts, won)
+			equal(w, "attempts", w.record().LookUps, won)
 			w.lives("abandoned", false, 0)
 		}
 	}),
@@ -205,9 +205,9 @@ var operationAbandon = join([]ledgerTest{
 		w.markDead(publish)
 		lease := w.granted("second")
 		return func(l *ledger.Ledger) error {
-				_, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp)
+				_, err := l.Effects.Waive(w.ctx, w.name.Key, publish, givingUp)
 				return err
-			}, func(l *ledger.Ledger) error { return l.Finish(w.ctx, lease) }, func() {
+			}, func(l *ledger.Ledger) error { return l.Effects.Finish(w.ctx, lease) }, func() {
 				rec := w.record()
 				equal(w, "the effects", fmt.Sprint(rec.Effects), "map[publish:waived second:done]")
 				w.lives("all closed", false, w.settings.Retention)
@@ -215,7 +215,7 @@ var operationAbandon = join([]ledgerTest{
 	}),
 	lostly("Abandon: once [R4]", func(w *world, l *ledger.Ledger) {
 		w.register()
-		if _, err := l.Abandon(w.ctx, w.name.Key, givingUp); err != nil {
+		if _, err := l.Operations.Abandon(w.ctx, w.name.Key, givingUp); err != nil {
 			w.Errorf("Abandon: %v", err)
 		}
 		equal(w, "version", w.record().Version, 2)
@@ -226,16 +226,16 @@ var operationAbandon = join([]ledgerTest{
 		l := w.over(
 			Inject(afterCommit{w.store, func() { w.ingest(w.event("d1", operation.Succeeded, time.Second)) }}, LoseAnswer),
 		)
-		if a, err := l.Abandon(w.ctx, w.name.Key, givingUp); err != nil || a.Why != givingUp.Why {
+		if a, err := l.Operations.Abandon(w.ctx, w.name.Key, givingUp); err != nil || a.Why != givingUp.Why {
 			w.Errorf("%+v, %v", a, err)
 		}
 		w.plannedOnce()
 	}}},
-	lostly("WaiveEffect: once [L3]", func(w *world, l *ledger.Ledger) {
+	lostly("Effects.Waive: once [L3]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		w.markDead(publish)
-		if _, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp); err != nil {
-			w.Errorf("WaiveEffect: %v", err)
+		if _, err := l.Effects.Waive(w.ctx, w.name.Key, publish, givingUp); err != nil {
+			w.Errorf("Effects.Waive: %v", err)
 		}
 		w.waivedForGood()
 	}),

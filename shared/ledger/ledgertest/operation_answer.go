@@ -15,7 +15,7 @@ var operationAnswer = []ledgerTest{
 		l := w.over(counting)
 		k, page := w.lookups(l)
 		counting.Reset()
-		page2, err := l.DueOperations(w.ctx, k.Start(), ledger.Cursor{}, 100)
+		page2, err := l.Operations.Due(w.ctx, k.Start(), ledger.Cursor{}, 100)
 		if err != nil || len(page2.Items) != 1 || len(page) != 1 {
 			w.Fatalf("%+v, %v", page2, err)
 		}
@@ -23,7 +23,7 @@ var operationAnswer = []ledgerTest{
 		if err != nil {
 			w.Fatal(err)
 		}
-		r, err := l.IngestAnswer(w.ctx, p.Operation, w.lookup(operation.Running, time.Second))
+		r, err := l.Operations.IngestAnswer(w.ctx, p.Operation, w.lookup(operation.Running, time.Second))
 		if err != nil || r.Outcome != ledger.Dropped || r.Reason != operation.StaleOrEqualUpdateTime || r.Settled ||
 			!r.Registered || r.State != operation.Running {
 			w.Errorf("%+v, %v", r, err)
@@ -33,7 +33,7 @@ var operationAnswer = []ledgerTest{
 	{"an answer with news goes through the one door [M7, R2]", func(w *world) {
 		w.running(0)
 		_, due := w.moved()
-		r, err := w.ledger().IngestAnswer(w.ctx, due, w.lookup(operation.Succeeded, time.Minute))
+		r, err := w.ledger().Operations.IngestAnswer(w.ctx, due, w.lookup(operation.Succeeded, time.Minute))
 		if err != nil || r.Outcome != ledger.Applied || !r.Settled || r.Planned != 1 {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -44,7 +44,7 @@ var operationAnswer = []ledgerTest{
 		_, due := w.moved()
 		w.ingest(w.event("d2", operation.Succeeded, time.Minute))
 		version := w.record().Version
-		r, err := w.ledger().IngestAnswer(w.ctx, due, w.lookup(operation.Running, time.Second))
+		r, err := w.ledger().Operations.IngestAnswer(w.ctx, due, w.lookup(operation.Running, time.Second))
 		if err != nil || r.Outcome != ledger.Dropped || r.Settled {
 			w.Errorf("%+v, %v", r, err)
 		}
@@ -54,7 +54,7 @@ var operationAnswer = []ledgerTest{
 		w.running(0)
 		_, due := w.moved()
 		counting := Count(w.store)
-		if _, err := w.over(counting).NoteAnswer(w.ctx, due, "timeout"); err != nil {
+		if _, err := w.over(counting).Operations.RecordAnswer(w.ctx, due, "timeout"); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "requests and documents", counting.Counts(), Counts{Commits: 1, Writes: 1})
@@ -64,7 +64,7 @@ var operationAnswer = []ledgerTest{
 		w.running(0)
 		_, due := w.moved()
 		w.ingest(w.event("d2", operation.Running, time.Minute))
-		if _, err := w.ledger().NoteAnswer(w.ctx, due, "timeout"); err != nil {
+		if _, err := w.ledger().Operations.RecordAnswer(w.ctx, due, "timeout"); err != nil {
 			w.Fatal(err)
 		}
 		rec := w.record()
@@ -75,7 +75,7 @@ var operationAnswer = []ledgerTest{
 		w.running(0)
 		_, due := w.moved()
 		w.ingest(w.event("d2", operation.Succeeded, time.Minute))
-		if _, err := w.ledger().NoteAnswer(w.ctx, due, "timeout"); err != nil {
+		if _, err := w.ledger().Operations.RecordAnswer(w.ctx, due, "timeout"); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "its condition", w.record().HasCondition(), false)

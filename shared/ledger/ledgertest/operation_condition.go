@@ -11,18 +11,18 @@ import (
 const missingAfter = 12
 
 // noting is a move that records a condition of the world's operation and keeps the result in n.
-func (w *world) noting(condition ledger.Condition, n *ledger.Noted) move {
+func (w *world) noting(condition ledger.Condition, n *ledger.Recorded) move {
 	return func(l *ledger.Ledger) (err error) {
-		*n, err = l.NoteCondition(w.ctx, w.name.Key, condition)
+		*n, err = l.Operations.RecordCondition(w.ctx, w.name.Key, condition)
 		return err
 	}
 }
 
 // note records a condition of the world's operation.
-func (w *world) note(condition ledger.Condition) (n ledger.Noted) {
+func (w *world) note(condition ledger.Condition) (n ledger.Recorded) {
 	w.Helper()
 	if err := w.noting(condition, &n)(w.ledger()); err != nil {
-		w.Fatalf("NoteCondition %s: %v", condition, err)
+		w.Fatalf("RecordCondition %s: %v", condition, err)
 	}
 	return n
 }
@@ -51,7 +51,7 @@ var operationCondition = []ledgerTest{
 		} {
 			counting.Reset()
 			w.store.Advance(time.Minute)
-			if _, err := l.NoteCondition(w.ctx, w.name.Key, step.condition); err != nil {
+			if _, err := l.Operations.RecordCondition(w.ctx, w.name.Key, step.condition); err != nil {
 				w.Fatal(err)
 			}
 			equal(w, "commits of "+string(step.condition), counting.Counts().Commits, step.commits)
@@ -141,7 +141,8 @@ var operationCondition = []ledgerTest{
 		counting := Count(w.store)
 		note := func(what string) {
 			for _, condition := range []ledger.Condition{ledger.ConditionNotFound, ""} {
-				if n, err := w.over(counting).NoteCondition(w.ctx, w.name.Key, condition); err != nil || n != (ledger.Noted{}) {
+				if n, err := w.over(counting).Operations.RecordCondition(w.ctx, w.name.Key,
+					condition); err != nil || n != (ledger.Recorded{}) {
 					w.Errorf("%s: %+v, %v", what, n, err)
 				}
 			}
@@ -156,16 +157,16 @@ var operationCondition = []ledgerTest{
 	{"the list of pending operations shows the condition [L4, R4]", func(w *world) {
 		w.register()
 		due, now := w.pass()
-		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		w.note("rate-limited")
-		page, err := w.ledger().List(w.ctx, ledger.Filter{Pending: true, Limit: 10})
+		page, err := w.ledger().Operations.List(w.ctx, ledger.Filter{Pending: true, Limit: 10})
 		if err != nil || len(page.Items) != 1 {
 			w.Fatalf("%+v, %v", page, err)
 		}
 		rec := page.Items[0]
-		if rec.SubmittedAt.IsZero() || rec.Attempts != 1 || rec.DueAt.IsZero() || rec.Condition != "rate-limited" ||
+		if rec.SubmittedAt.IsZero() || rec.LookUps != 1 || rec.DueAt.IsZero() || rec.Condition != "rate-limited" ||
 			rec.ConditionSince.IsZero() {
 			w.Errorf("%+v", rec)
 		}

@@ -13,7 +13,8 @@ var operationDiscover = []ledgerTest{
 	{"of what cannot be read only that is known [R6]", func(w *world) {
 		w.register()
 		w.plant("intents/odd", garbage{Version: "not a number"})
-		findings, err := w.ledger().Discover(w.ctx, []ledger.Found{{Name: w.name, CorrelationID: "odd"}, {Name: w.name}})
+		findings, err := w.ledger().Operations.Discover(w.ctx,
+			[]ledger.Found{{Name: w.name, CorrelationID: "odd"}, {Name: w.name}})
 		if err != nil || len(findings) != 2 {
 			w.Fatalf("%+v, %v", findings, err)
 		}
@@ -35,7 +36,7 @@ var operationDiscover = []ledgerTest{
 			}
 		}
 		register := func(name, id string) {
-			if _, err := w.ledger().Register(w.ctx, ledger.Registration{
+			if _, err := w.ledger().Operations.Register(w.ctx, ledger.Registration{
 				Name: nameOf(w, name), Submission: operation.Submission{CorrelationID: id},
 			}); err != nil {
 				w.Fatal(err)
@@ -72,7 +73,7 @@ var operationDiscover = []ledgerTest{
 			found = append(found, ledger.Found{Name: nameOf(w, r.name), CorrelationID: r.id})
 		}
 		counting := Count(w.store)
-		findings, err := w.over(counting).Discover(w.ctx, found)
+		findings, err := w.over(counting).Operations.Discover(w.ctx, found)
 		if err != nil || len(findings) != len(rows) {
 			w.Fatalf("%d findings, %v", len(findings), err)
 		}
@@ -94,7 +95,7 @@ var operationDiscover = []ledgerTest{
 					found, ledger.Found{Name: nameOf(w, fmt.Sprint("batches/b-", i)), CorrelationID: fmt.Sprint("c-", i)},
 				)
 			}
-			findings, err := w.over(counting).Discover(w.ctx, found)
+			findings, err := w.over(counting).Operations.Discover(w.ctx, found)
 			if err != nil || len(findings) != n {
 				w.Errorf("of %d: %d, %v", n, len(findings), err)
 			}
@@ -111,7 +112,7 @@ var operationDiscover = []ledgerTest{
 			}
 		}
 		w.register()
-		findings, err := w.ledger().Discover(w.ctx, []ledger.Found{
+		findings, err := w.ledger().Operations.Discover(w.ctx, []ledger.Found{
 			{Name: nameOf(w, "batches/broken")}, {Name: nameOf(w, "batches/other"), CorrelationID: "broken"}, {Name: w.name},
 		})
 		if err != nil || findings[0].Err == nil || findings[1].Err == nil || findings[2].Err != nil ||
@@ -121,7 +122,7 @@ var operationDiscover = []ledgerTest{
 	}},
 	{"what was found waiting is bound by its event [G6]", func(w *world) {
 		w.intend("i-1")
-		findings, err := w.ledger().Discover(w.ctx, []ledger.Found{{Name: w.name, CorrelationID: "i-1"}})
+		findings, err := w.ledger().Operations.Discover(w.ctx, []ledger.Found{{Name: w.name, CorrelationID: "i-1"}})
 		if err != nil || !findings[0].Waiting {
 			w.Fatalf("%+v, %v", findings, err)
 		}
@@ -129,7 +130,8 @@ var operationDiscover = []ledgerTest{
 		e.CorrelationID = "i-1"
 		w.ingest(e)
 		w.boundTo("i-1")
-		if findings, err = w.ledger().Discover(w.ctx, []ledger.Found{{Name: w.name, CorrelationID: "i-1"}}); err != nil ||
+		if findings, err = w.ledger().Operations.Discover(w.ctx,
+			[]ledger.Found{{Name: w.name, CorrelationID: "i-1"}}); err != nil ||
 			findings[0].Waiting || findings[0].Standing != ledger.StandingRegistered {
 			w.Errorf("afterwards: %+v, %v", findings, err)
 		}

@@ -11,9 +11,9 @@ import (
 // dueOperations returns a page of what is due now.
 func (w *world) dueOperations() ledger.Page[ledger.DueOperation] {
 	w.Helper()
-	page, err := w.ledger().DueOperations(w.ctx, w.now(), ledger.Cursor{}, 100)
+	page, err := w.ledger().Operations.Due(w.ctx, w.now(), ledger.Cursor{}, 100)
 	if err != nil {
-		w.Fatalf("DueOperations: %v", err)
+		w.Fatalf("Operations.Due: %v", err)
 	}
 	return page
 }
@@ -36,7 +36,7 @@ func (w *world) pass() (ledger.DueOperation, time.Time) {
 // no error.
 func (w *world) postponing(due ledger.DueOperation, now time.Time, won *int) move {
 	return func(l *ledger.Ledger) error {
-		_, err := l.ClaimLookUp(w.ctx, due, now)
+		_, err := l.Passes.ClaimLookUp(w.ctx, due, now)
 		if isConflict(err) {
 			return nil
 		}
@@ -83,11 +83,11 @@ var operationDue = join([]ledgerTest{
 		w.store.Advance(w.settings.Grace + time.Second)
 		counting := Count(w.store)
 		l := w.over(counting)
-		page, err := l.DueOperations(w.ctx, w.now(), ledger.Cursor{}, 100)
+		page, err := l.Operations.Due(w.ctx, w.now(), ledger.Cursor{}, 100)
 		if err != nil || len(page.Items) != 3 {
 			w.Errorf("due: %d, %v", len(page.Items), err)
 		}
-		effects, err := l.DueEffects(w.ctx, w.now(), ledger.Cursor{}, 100)
+		effects, err := l.Effects.Due(w.ctx, w.now(), ledger.Cursor{}, 100)
 		if err != nil || len(effects.Items) != 0 {
 			w.Errorf("effects due: %d, %v", len(effects.Items), err)
 		}
@@ -98,20 +98,21 @@ var operationDue = join([]ledgerTest{
 		for i := range 7 {
 			name := nameOf(w, fmt.Sprint("batches/n-", i))
 			r := ledger.Registration{Name: name, SubmittedAt: w.start.Add(-time.Duration(100-i/3) * time.Hour)} // with ties
-			if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 				w.Fatal(err)
 			}
 			want = append(want, name.Key)
 		}
 		var got []operation.Key
 		for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
-			page, err := w.ledger().DueOperations(w.ctx, w.now(), after, 2)
+			page, err := w.ledger().Operations.Due(w.ctx, w.now(), after, 2)
 			if err != nil {
 				w.Fatal(err)
 			}
 			for _, due := range page.Items {
 				got = append(got, due.Record.Key)
-				if _, err := w.ledger().ClaimLookUp(w.ctx, due, w.now()); err != nil { // so it is due later than the page's end
+				if _, err := w.ledger().Passes.ClaimLookUp(w.ctx, due,
+					w.now()); err != nil { // so it is due later than the page's end
 					w.Fatal(err)
 				}
 			}
@@ -132,11 +133,11 @@ var operationDue = join([]ledgerTest{
 		}
 		w.register()
 		w.store.Advance(w.settings.Grace + time.Second)
-		first, err := w.ledger().DueOperations(w.ctx, w.now(), ledger.Cursor{}, 2)
+		first, err := w.ledger().Operations.Due(w.ctx, w.now(), ledger.Cursor{}, 2)
 		if err != nil || len(first.Items) != 0 || len(first.Broken) != 2 || first.Next.Path == "" {
 			w.Fatalf("a page of broken ones: %+v, %v", first, err)
 		}
-		second, err := w.ledger().DueOperations(w.ctx, w.now(), first.Next, 2)
+		second, err := w.ledger().Operations.Due(w.ctx, w.now(), first.Next, 2)
 		if err != nil || len(second.Items) != 1 || len(second.Broken) != 1 {
 			w.Errorf("the page behind: %+v, %v", second, err)
 		}
@@ -144,12 +145,12 @@ var operationDue = join([]ledgerTest{
 	{"an overlapping pass does not find what is claimed [R6]", func(w *world) {
 		w.register()
 		due, now := w.pass()
-		if _, err := w.ledger().ClaimLookUp(w.ctx, due, now); err != nil {
+		if _, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "due to the other pass", len(w.dueOperations().Items), 0)
 		rec := w.record()
-		equal(w, "attempts [R3]", rec.Attempts, 1)
+		equal(w, "attempts [R3]", rec.LookUps, 1)
 		if in := rec.DueAt.Sub(now); in > w.settings.Interval*9/10 || in < w.settings.Interval*8/10 {
 			w.Errorf("it is due again in %v", in)
 		}
@@ -175,7 +176,7 @@ var operationDue = join([]ledgerTest{
 		var stuckSince time.Time
 		for i := range 100 {
 			due, now := w.pass()
-			p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+			p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -209,18 +210,18 @@ var operationDue = join([]ledgerTest{
 		won := 0
 		return w.postponing(due, now, &won), w.postponing(due, now, &won), func() {
 			equal(w, "passes that have it", won, 1)
-			equal(w, "attempts", w.record().Attempts, 1)
+			equal(w, "attempts", w.record().LookUps, 1)
 		}
 	}),
 	unanswered("ClaimLookUp: one's own move [R6]", func(w *world, lossy func() *ledger.Ledger) {
 		w.register()
 		due, now := w.pass()
-		p, err := lossy().ClaimLookUp(w.ctx, due, now)
-		if err != nil || p.Operation.Record.Attempts != 1 {
+		p, err := lossy().Passes.ClaimLookUp(w.ctx, due, now)
+		if err != nil || p.Operation.Record.LookUps != 1 {
 			w.Errorf("ClaimLookUp: %+v, %v", p, err)
 		}
-		equal(w, "attempts", w.record().Attempts, 1)
-		if _, err := w.ledger().NoteAnswer(w.ctx, p.Operation, "later"); err != nil {
+		equal(w, "attempts", w.record().LookUps, 1)
+		if _, err := w.ledger().Operations.RecordAnswer(w.ctx, p.Operation, "later"); err != nil {
 			w.Error(err)
 		}
 		equal(w, "noted on what was moved", w.record().Version, 3)
@@ -229,11 +230,11 @@ var operationDue = join([]ledgerTest{
 		w.register()
 		due, now := w.pass()
 		w.ingest(w.event("d1", operation.Running, time.Second))
-		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+		p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 		if err != nil || p.Operation.Record.State != operation.Running {
 			w.Errorf("ClaimLookUp: %+v, %v", p, err)
 		}
-		equal(w, "attempts", w.record().Attempts, 1)
+		equal(w, "attempts", w.record().LookUps, 1)
 	}}},
 	both("a pass against a webhook [R2, M6]", func(w *world) (a, b move, check func()) {
 		w.register()
@@ -242,7 +243,7 @@ var operationDue = join([]ledgerTest{
 		var hook ledger.Receipt
 		return w.postponing(due, now, &won), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
 			equal(w, "the webhook", hook.Outcome, ledger.Applied)
-			equal(w, "attempts", w.record().Attempts, won)
+			equal(w, "attempts", w.record().LookUps, won)
 			w.lives("settled", false, 0)
 			w.plannedOnce()
 		}

@@ -12,7 +12,7 @@ func (w *world) running(age time.Duration) {
 	w.Helper()
 	r := w.registration()
 	r.SubmittedAt = w.now().Add(-age)
-	if _, err := w.ledger().Register(w.ctx, r); err != nil {
+	if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 		w.Fatal(err)
 	}
 	w.ingest(w.event("d1", operation.Running, time.Second))
@@ -24,11 +24,11 @@ func (w *world) lookups(l *ledger.Ledger) (*ledger.Lookups, []ledger.DueOperatio
 	if wait := w.record().DueAt.Sub(w.now()); wait > 0 {
 		w.store.Advance(wait)
 	}
-	k, err := l.BeginLookups(w.ctx, passTime)
+	k, err := l.Passes.Begin(w.ctx, passTime)
 	if err != nil {
 		w.Fatal(err)
 	}
-	page, err := l.DueOperations(w.ctx, k.Start(), ledger.Cursor{}, 100)
+	page, err := l.Operations.Due(w.ctx, k.Start(), ledger.Cursor{}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -81,7 +81,7 @@ var operationDueWidened = []ledgerTest{
 			w.name = nameOf(w, "batches/aged-"+string(rune('a'+i)))
 			w.running(c.age)
 			k, due := w.moved()
-			if _, err := w.ledger().IngestAnswer(w.ctx, due, w.lookup(operation.Running, time.Second)); err != nil {
+			if _, err := w.ledger().Operations.IngestAnswer(w.ctx, due, w.lookup(operation.Running, time.Second)); err != nil {
 				w.Fatal(err)
 			}
 			k.Conclude(due.Record.Key)
@@ -138,7 +138,7 @@ var operationDueWidened = []ledgerTest{
 		w.running(day)
 		k, due := w.moved()
 		w.waits(k, time.Hour)
-		if _, err := w.ledger().NoteAnswer(w.ctx, due, "rate-limited"); err != nil {
+		if _, err := w.ledger().Operations.RecordAnswer(w.ctx, due, "rate-limited"); err != nil {
 			w.Fatal(err)
 		}
 		w.waits(k, w.settings.Interval)
@@ -146,11 +146,11 @@ var operationDueWidened = []ledgerTest{
 	{"what is missing is looked up in every interval, and alerted after as many answers [R4]", func(w *world) {
 		w.quiet()
 		w.running(day)
-		answers, noted := 0, ledger.Noted{}
+		answers, noted := 0, ledger.Recorded{}
 		for ; !noted.Alert && answers < 100; answers++ {
 			k, due := w.moved()
 			var err error
-			if noted, err = w.ledger().NoteAnswer(w.ctx, due, ledger.ConditionNotFound); err != nil {
+			if noted, err = w.ledger().Operations.RecordAnswer(w.ctx, due, ledger.ConditionNotFound); err != nil {
 				w.Fatal(err)
 			}
 			w.waits(k, w.settings.Interval)
@@ -164,10 +164,10 @@ var operationDueWidened = []ledgerTest{
 		w.quiet()
 		w.running(day)
 		_, due := w.moved()
-		if made, err := w.ledger().MakeDueNow(w.ctx, w.name.Key); err != nil || !made {
+		if made, err := w.ledger().Operations.MakeDueNow(w.ctx, w.name.Key); err != nil || !made {
 			w.Fatal(made, err)
 		}
-		if _, err := w.ledger().IngestAnswer(w.ctx, due, w.lookup(operation.Running, time.Second)); err != nil {
+		if _, err := w.ledger().Operations.IngestAnswer(w.ctx, due, w.lookup(operation.Running, time.Second)); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "due", len(w.dueOperations().Items), 1)

@@ -15,7 +15,7 @@ import (
 // noted.
 func (w *world) forgetting(held *bool) move {
 	return func(l *ledger.Ledger) error {
-		_, err := l.Forget(w.ctx, w.name.Key)
+		_, err := l.Operations.Forget(w.ctx, w.name.Key)
 		if *held = errors.Is(err, ledger.ErrHeld); *held {
 			return nil
 		}
@@ -49,7 +49,7 @@ func (w *world) forgotten() {
 	w.Helper()
 	equal(w, "documents left", w.left(), 0)
 	equal(w, "claim", w.claim(publish).Verdict, ledger.Absent)
-	if _, err := w.ledger().Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
 		w.Errorf("Forget again: %v, want ErrNotFound", err)
 	}
 }
@@ -74,7 +74,7 @@ func (w *world) deliveries(n int) {
 // Those are four documents.
 func (w *world) whole() {
 	w.Helper()
-	if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+	if _, err := w.ledger().Operations.Register(w.ctx, w.correlated("c-1")); err != nil {
 		w.Fatal(err)
 	}
 	w.ingest(w.event("d1", operation.Succeeded, time.Second))
@@ -99,7 +99,7 @@ var operationForget = join([]ledgerTest{
 		w.succeed()
 		w.name = other
 		w.whole()
-		n, err := w.ledger().Forget(w.ctx, w.name.Key)
+		n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key)
 		if err != nil || n != 4 {
 			w.Errorf("Forget: %d, %v, want 4", n, err)
 		}
@@ -119,7 +119,7 @@ var operationForget = join([]ledgerTest{
 		}}); err != nil {
 			w.Fatal(err)
 		}
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != 1 {
+		if n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); err != nil || n != 1 {
 			w.Errorf("Forget: %d, %v", n, err)
 		}
 		equal(w, "an event with the id", w.ingest(w.renamed("d2", "c-1")).Key, other.Key)
@@ -128,14 +128,14 @@ var operationForget = join([]ledgerTest{
 		w.paged()
 		w.whole()
 		w.delete(ledger.OperationPath(w.name.Key)) // TTL deletion leaves what is under it
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != 2 {
+		if n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); err != nil || n != 2 {
 			w.Errorf("Forget: %d, %v, want 2", n, err)
 		}
 		w.forgotten()
 		if err := w.alerting("webhooks/w1", new(ledger.Alerted))(w.ledger()); err != nil {
 			w.Fatal(err)
 		}
-		if n, err := w.ledger().Forget(w.ctx, "webhooks/w1"); err != nil || n != 1 {
+		if n, err := w.ledger().Operations.Forget(w.ctx, "webhooks/w1"); err != nil || n != 1 {
 			w.Errorf("Forget what is no operation: %d, %v, want 1", n, err)
 		}
 	}},
@@ -143,12 +143,12 @@ var operationForget = join([]ledgerTest{
 		w.succeed()
 		lease := w.granted(publish)
 		before := w.left()
-		if _, err := w.ledger().Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrHeld) {
+		if _, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrHeld) {
 			w.Errorf("Forget: %v, want ErrHeld", err)
 		}
 		equal(w, "documents left", w.left(), before)
 		w.store.Advance(w.settings.ClaimTTL + time.Second)
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != before {
+		if n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); err != nil || n != before {
 			w.Errorf("Forget when the lease is over: %d, %v, want %d", n, err, before)
 		}
 		w.lost(lease)
@@ -168,7 +168,7 @@ var operationForget = join([]ledgerTest{
 				}
 				return None
 			}))
-			_, err := l.Forget(w.ctx, w.name.Key)
+			_, err := l.Operations.Forget(w.ctx, w.name.Key)
 			if err == nil {
 				if crashes < 3 {
 					w.Errorf("it took only %d commits", crashes+1)
@@ -194,7 +194,7 @@ var operationForget = join([]ledgerTest{
 			}
 			return None
 		}))
-		if n, err := l.Forget(w.ctx, w.name.Key); err != nil || n != 3 {
+		if n, err := l.Operations.Forget(w.ctx, w.name.Key); err != nil || n != 3 {
 			w.Errorf("Forget: %d, %v, want the record, the delivery and the effect", n, err)
 		}
 		w.forgotten()
@@ -209,13 +209,13 @@ var operationForget = join([]ledgerTest{
 				w.ingest(w.event("d2", operation.Failed, time.Hour))
 			}
 		}})
-		if _, err := l.Forget(w.ctx, w.name.Key); err != nil {
+		if _, err := l.Operations.Forget(w.ctx, w.name.Key); err != nil {
 			w.Errorf("Forget: %v", err)
 		}
 		w.forgotten()
 	}},
 	{"nothing to forget", func(w *world) {
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) || n != 0 {
+		if n, err := w.ledger().Operations.Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) || n != 0 {
 			w.Errorf("Forget: %d, %v, want ErrNotFound", n, err)
 		}
 	}},
@@ -266,7 +266,7 @@ func unansweredForgets() []ledgerTest {
 		for at := range 3 {
 			tests = append(tests, ledgerTest{fmt.Sprintf("Forget, commit %d (%s)", at+1, fault), func(w *world) {
 				w.whole()
-				n, err := w.over(Inject(w.store, append(Times(at, None), fault)...)).Forget(w.ctx, w.name.Key)
+				n, err := w.over(Inject(w.store, append(Times(at, None), fault)...)).Operations.Forget(w.ctx, w.name.Key)
 				if err != nil || n != 4 {
 					w.Errorf("Forget: %d, %v, want 4", n, err)
 				}

@@ -20,7 +20,7 @@ var operationIngest = []ledgerTest{
 		w.published()
 
 		counting := Count(w.store)
-		r, err := w.over(counting).Ingest(w.ctx, w.event("d2", operation.Succeeded, 2*time.Second))
+		r, err := w.over(counting).Operations.Ingest(w.ctx, w.event("d2", operation.Succeeded, 2*time.Second))
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -52,7 +52,7 @@ var operationIngest = []ledgerTest{
 		w.published(publish)
 		counting := Count(w.store)
 		for range 3 {
-			r, err := w.over(counting).Ingest(w.ctx, e)
+			r, err := w.over(counting).Operations.Ingest(w.ctx, e)
 			if err != nil || r.Outcome != ledger.Duplicate || r.State != operation.Succeeded || r.Settled || r.Planned != 0 {
 				w.Errorf("%+v, %v", r, err)
 			}
@@ -64,7 +64,7 @@ var operationIngest = []ledgerTest{
 		w.succeed()
 		before := w.document(ledger.OperationPath(w.name.Key)).Token
 		counting := Count(w.store)
-		r, err := w.over(counting).Ingest(w.ctx, w.event("late", operation.Running, time.Hour))
+		r, err := w.over(counting).Operations.Ingest(w.ctx, w.event("late", operation.Running, time.Hour))
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -85,7 +85,7 @@ var operationIngest = []ledgerTest{
 		w.succeed()
 		counting := Count(w.store)
 		for range 2 {
-			r, err := w.over(counting).Ingest(w.ctx, w.lookup(operation.Succeeded, time.Second))
+			r, err := w.over(counting).Operations.Ingest(w.ctx, w.lookup(operation.Succeeded, time.Second))
 			if err != nil || r.Outcome != ledger.Dropped || r.Reason != operation.StaleOrEqualUpdateTime {
 				w.Errorf("%+v, %v", r, err)
 			}
@@ -241,7 +241,7 @@ var operationIngest = []ledgerTest{
 		if !errors.Is(r.PublishErr, w.outbox.err) {
 			w.Errorf("PublishErr: %v", r.PublishErr)
 		}
-		page, err := w.ledger().DueEffects(w.ctx, w.now(), ledger.Cursor{}, 10)
+		page, err := w.ledger().Effects.Due(w.ctx, w.now(), ledger.Cursor{}, 10)
 		if err != nil || len(page.Items) != 1 {
 			w.Errorf("due afterwards: %+v, %v", page, err)
 		}
@@ -262,7 +262,7 @@ var operationIngest = []ledgerTest{
 		w.register()
 		e := w.event("d1", operation.Failed, time.Second)
 		e.Result.ErrorMessage = strings.Repeat("x", 1_200*1024)
-		_, err := w.ledger().Ingest(w.ctx, e)
+		_, err := w.ledger().Operations.Ingest(w.ctx, e)
 		if !errors.Is(err, ledger.ErrInvalid) || !ledger.Permanent(err) {
 			w.Errorf("Ingest: %v, want ErrInvalid", err)
 		}

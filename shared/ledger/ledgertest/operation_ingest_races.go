@@ -14,7 +14,7 @@ import (
 // ingesting is a move that ingests e and keeps its receipt in r.
 func (w *world) ingesting(e operation.Event, r *ledger.Receipt) move {
 	return func(l *ledger.Ledger) (err error) {
-		*r, err = l.Ingest(w.ctx, e)
+		*r, err = l.Operations.Ingest(w.ctx, e)
 		return err
 	}
 }
@@ -22,7 +22,7 @@ func (w *world) ingesting(e operation.Event, r *ledger.Receipt) move {
 // registering is a move that registers the world's operation and keeps the answer in r.
 func (w *world) registering(r *ledger.Registered) move {
 	return func(l *ledger.Ledger) (err error) {
-		*r, err = l.Register(w.ctx, w.registration())
+		*r, err = l.Operations.Register(w.ctx, w.registration())
 		return err
 	}
 }
@@ -50,13 +50,13 @@ var operationIngestRaces = join(
 		l := w.over(pause) // one process
 		slow := make(chan error, 1)
 		go func() {
-			_, err := l.Ingest(w.ctx, w.event("d2", operation.Running, 0))
+			_, err := l.Operations.Ingest(w.ctx, w.event("d2", operation.Running, 0))
 			slow <- err
 		}()
 		<-pause.Reached()
 		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 		defer cancel()
-		_, err := l.Ingest(ctx, w.event("d3", operation.Running, 0))
+		_, err := l.Operations.Ingest(ctx, w.event("d3", operation.Running, 0))
 		pause.Resume()
 		if err = errors.Join(err, <-slow); err != nil {
 			w.Fatal(err)
@@ -67,13 +67,13 @@ var operationIngestRaces = join(
 		l := w.over(pause)
 		slow := make(chan error, 1)
 		go func() {
-			_, err := l.Ingest(w.ctx, w.event("d1", operation.Running, 0))
+			_, err := l.Operations.Ingest(w.ctx, w.event("d1", operation.Running, 0))
 			slow <- err
 		}()
 		<-pause.Reached()
 		ctx, cancel := context.WithCancel(w.ctx)
 		cancel()
-		_, err := l.Ingest(ctx, w.event("d2", operation.Running, 0))
+		_, err := l.Operations.Ingest(ctx, w.event("d2", operation.Running, 0))
 		pause.Resume()
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "waiting to ingest") {
 			w.Errorf("Ingest: %v, want that it waited", err)
@@ -170,7 +170,7 @@ var operationIngestRaces = join(
 		w.published(publish)
 		var hook ledger.Receipt
 		return w.ingesting(w.event("d1", operation.Failed, time.Hour), &hook),
-			func(l *ledger.Ledger) error { return l.Finish(w.ctx, lease) }, func() {
+			func(l *ledger.Ledger) error { return l.Effects.Finish(w.ctx, lease) }, func() {
 				rec := w.record()
 				equal(w, "the finished effect", rec.Effects[publish], operation.EffectDone)
 				equal(w, "the new effect", rec.Effects[alarm], operation.EffectOpen)
@@ -207,7 +207,8 @@ var operationIngestRaces = join(
 			w.register()
 			w.jitter = nil
 			e := w.event("d1", operation.Succeeded, time.Second)
-			n := outcomes(crowd(w, 50, func(l *ledger.Ledger, _ int) (ledger.Receipt, error) { return l.Ingest(w.ctx, e) }))
+			n := outcomes(crowd(w, 50,
+				func(l *ledger.Ledger, _ int) (ledger.Receipt, error) { return l.Operations.Ingest(w.ctx, e) }))
 			if n[ledger.Applied] != 1 || n[ledger.Duplicate] != 49 {
 				w.Errorf("outcomes: %v", n)
 			}
@@ -217,7 +218,7 @@ var operationIngestRaces = join(
 			w.succeed()
 			w.jitter = nil
 			n := outcomes(crowd(w, 50, func(l *ledger.Ledger, i int) (ledger.Receipt, error) {
-				return l.Ingest(w.ctx, w.event(fmt.Sprint("stale-", i), operation.Running, time.Second))
+				return l.Operations.Ingest(w.ctx, w.event(fmt.Sprint("stale-", i), operation.Running, time.Second))
 			}))
 			equal(w, "dropped", n[ledger.Dropped], 50)
 			equal(w, "deliveries", len(w.show().Deliveries), 51)
@@ -228,7 +229,7 @@ var operationIngestRaces = join(
 			ctx, cancel := context.WithCancel(w.ctx)
 			e := w.event("d1", operation.Succeeded, time.Second)
 			slowErr, fastErr := w.race(
-				func(l *ledger.Ledger) error { _, err := l.Ingest(ctx, e); return err },
+				func(l *ledger.Ledger) error { _, err := l.Operations.Ingest(ctx, e); return err },
 				func(*ledger.Ledger) error { cancel(); return nil })
 			if !errors.Is(slowErr, context.Canceled) || fastErr != nil {
 				w.Errorf("Ingest: %v, want the context's end", slowErr)

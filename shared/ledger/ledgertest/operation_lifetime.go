@@ -69,7 +69,7 @@ var operationLifetime = []ledgerTest{
 		w.finish(w.granted(publish))
 		w.lives("one done", false, 0)
 		lease := w.granted("second")
-		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().Effects.MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatal(err)
 		}
 		w.lives("one done, one dead", false, 0)

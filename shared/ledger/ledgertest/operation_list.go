@@ -19,7 +19,7 @@ func (w *world) many(n int) {
 	for i := range n {
 		w.name = nameOf(w, fmt.Sprintf("batches/n%02d", i))
 		kind := []string{"nightly-a", "other"}[i%2]
-		if _, err := w.ledger().Register(w.ctx, ledger.Registration{
+		if _, err := w.ledger().Operations.Register(w.ctx, ledger.Registration{
 			Name: w.name, Submission: operation.Submission{JobKind: kind},
 		}); err != nil {
 			w.Fatal(err)
@@ -69,7 +69,7 @@ var operationList = []ledgerTest{
 		equal(w, "found", fmt.Sprint(w.list(f)),
 			"[batches/n10 batches/n08 batches/n06 batches/n04 batches/n02 batches/n00]")
 		counting := Count(w.store)
-		if _, err := w.over(counting).List(w.ctx, ledger.Filter{JobKind: "nightly-*", Limit: 2}); err != nil {
+		if _, err := w.over(counting).Operations.List(w.ctx, ledger.Filter{JobKind: "nightly-*", Limit: 2}); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "queries", counting.Counts().Queries, 1)
@@ -78,14 +78,14 @@ var operationList = []ledgerTest{
 		f.JobKind = "none"
 		equal(w, "none", len(w.list(f)), 0)
 		f.JobKind, f.Limit = "nightly-[", 1
-		if _, err := w.ledger().List(w.ctx, f); err == nil {
+		if _, err := w.ledger().Operations.List(w.ctx, f); err == nil {
 			w.Error("a pattern that is none was accepted")
 		}
 	}},
 	{"a search that finds nothing ends, and says where to continue [L4]", func(w *world) {
 		w.many(1)
 		endless := &endless{Store: w.store}
-		page, err := w.over(endless).List(w.ctx, ledger.Filter{JobKind: "none-*", Limit: 1})
+		page, err := w.over(endless).Operations.List(w.ctx, ledger.Filter{JobKind: "none-*", Limit: 1})
 		if err != nil || len(page.Items) != 0 || page.Next.Path == "" {
 			w.Errorf("%+v, %v", page, err)
 		}
@@ -107,21 +107,21 @@ var operationList = []ledgerTest{
 			{ledger.Filter{States: []operation.State{operation.Succeeded, operation.Failed}}, 9},
 			{ledger.Filter{Collection: operation.Operations}, 0},
 		} {
-			total, err := l.CountOperations(w.ctx, c.f)
+			total, err := l.Operations.Count(w.ctx, c.f)
 			if err != nil || total != (ledger.Total{N: c.want}) {
 				w.Errorf("%+v: %+v, %v, want %d", c.f, total, err, c.want)
 			}
 		}
-		if _, err := l.CountOperations(w.ctx, ledger.Filter{JobKind: "nightly-*"}); err == nil {
+		if _, err := l.Operations.Count(w.ctx, ledger.Filter{JobKind: "nightly-*"}); err == nil {
 			w.Error("a job kind was counted")
 		}
-		open, err := l.CountOpenEffects(w.ctx)
+		open, err := l.Effects.CountOpen(w.ctx)
 		if err != nil || open.N != 8 {
 			w.Errorf("open effects: %v, %v", open, err)
 		}
 		w.name = nameOf(w, "batches/n01")
 		w.granted(publish)
-		running, err := l.CountRunningEffects(w.ctx)
+		running, err := l.Effects.CountRunning(w.ctx)
 		if err != nil || running.N != 1 {
 			w.Errorf("running effects: %v, %v", running, err)
 		}
@@ -135,13 +135,13 @@ var operationList = []ledgerTest{
 			keys = append([]operation.Key{w.name.Key}, keys...)
 			w.store.Advance(time.Second)
 		}
-		page, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Limit: 10})
+		page, err := w.ledger().Operations.List(w.ctx, ledger.Filter{Dead: true, Limit: 10})
 		if err != nil {
 			w.Fatal(err)
 		}
 		w.replay(w.asked(publish, "m1")) // the newest, after it was listed
 		counting := Count(w.store)
-		effects, broken, err := w.over(counting).DeadEffects(w.ctx, page.Items)
+		effects, broken, err := w.over(counting).Effects.Dead(w.ctx, page.Items)
 		if err != nil || len(broken) != 0 || len(effects) != 2 {
 			w.Fatalf("%+v, %v, %v", effects, broken, err)
 		}
@@ -152,7 +152,7 @@ var operationList = []ledgerTest{
 		equal(w, "calls", counting.Counts().Gets, 1)
 		names := []ledger.EffectName{{Operation: keys[2], Effect: publish}, {Operation: "batches/none", Effect: publish},
 			{Operation: keys[0], Effect: publish}}
-		effects, broken, err = w.over(counting).Effects(w.ctx, names...)
+		effects, broken, err = w.over(counting).Effects.Read(w.ctx, names...)
 		if err != nil || len(broken) != 0 || len(effects) != 2 {
 			w.Fatalf("%+v, %v, %v", effects, broken, err)
 		}
@@ -169,7 +169,7 @@ var operationList = []ledgerTest{
 		}
 		f := ledger.Filter{Conflict: true}
 		equal(w, "found", fmt.Sprint(w.list(f)), "[batches/n02 batches/n05 batches/n01]")
-		total, err := w.ledger().CountOperations(w.ctx, f)
+		total, err := w.ledger().Operations.Count(w.ctx, f)
 		if err != nil || total.N != 3 {
 			w.Errorf("counted %v, %v", total, err)
 		}
@@ -180,12 +180,12 @@ var operationList = []ledgerTest{
 		equal(w, "of a collection", len(w.list(f)), 0)
 		f.Collection, f.Since = "", w.now().Add(-150*time.Minute)
 		equal(w, "since", fmt.Sprint(w.list(f)), "[batches/n02 batches/n05]")
-		total, err = w.ledger().CountOperations(w.ctx, f)
+		total, err = w.ledger().Operations.Count(w.ctx, f)
 		if err != nil || total.N != 2 {
 			w.Errorf("counted since %v, %v", total, err)
 		}
 		f.Dead, f.Limit = true, 1
-		if _, err := w.ledger().List(w.ctx, f); err == nil {
+		if _, err := w.ledger().Operations.List(w.ctx, f); err == nil {
 			w.Error("a filter that contradicts itself was accepted")
 		}
 	}},
@@ -196,7 +196,7 @@ var operationList = []ledgerTest{
 		equal(w, "found", fmt.Sprint(w.list(f)), "[batches/n11 batches/n10 batches/n09 batches/n08]")
 		f.States = []operation.State{operation.Failed}
 		equal(w, "failed", fmt.Sprint(w.list(f)), "[batches/n11 batches/n08]")
-		total, err := w.ledger().CountOperations(w.ctx, f)
+		total, err := w.ledger().Operations.Count(w.ctx, f)
 		if err != nil || total.N != 2 {
 			w.Errorf("counted %v, %v", total, err)
 		}
@@ -209,7 +209,7 @@ var operationList = []ledgerTest{
 		w.ingest(w.event("late", operation.Failed, time.Hour))
 		var keys []operation.Key
 		for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
-			page, err := w.ledger().Ends(w.ctx, after, 2)
+			page, err := w.ledger().Operations.Ends(w.ctx, after, 2)
 			if err != nil {
 				w.Fatal(err)
 			}

@@ -28,7 +28,7 @@ func (w *world) aged() {
 // recoversNewer makes a pass that finds one mark of a record of a newer revision.
 func (w *world) recoversNewer() {
 	w.Helper()
-	k, err := w.ledger().BeginLookups(w.ctx, passTime)
+	k, err := w.ledger().Passes.Begin(w.ctx, passTime)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -42,14 +42,14 @@ func (w *world) recoversNewer() {
 func (w *world) dueToNext(after time.Duration) int {
 	w.Helper()
 	w.store.Advance(after)
-	k, err := w.ledger().BeginLookups(w.ctx, passTime)
+	k, err := w.ledger().Passes.Begin(w.ctx, passTime)
 	if err != nil {
 		w.Fatal(err)
 	}
 	for _, err := range k.Recover(w.ctx) {
 		w.Errorf("Recover: %v", err)
 	}
-	page, err := w.ledger().DueOperations(w.ctx, k.Start(), ledger.Cursor{}, 100)
+	page, err := w.ledger().Operations.Due(w.ctx, k.Start(), ledger.Cursor{}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -144,7 +144,7 @@ var operationMarks = join([]ledgerTest{
 		w.aged()
 		w.moved()
 		w.store.Advance(w.settings.Interval)
-		late, err := w.ledger().BeginLookups(w.ctx, passTime)
+		late, err := w.ledger().Passes.Begin(w.ctx, passTime)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -260,7 +260,7 @@ var operationMarks = join([]ledgerTest{
 	w.ended(k)
 	equal(w, "marks of what has no answer", len(w.marked()), 1)
 	w.store.Advance(w.settings.Interval)
-	k, err := lossy().BeginLookups(w.ctx, passTime)
+	k, err := lossy().Passes.Begin(w.ctx, passTime)
 	if err != nil {
 		w.Fatal(err)
 	}

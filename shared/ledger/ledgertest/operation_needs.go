@@ -12,7 +12,7 @@ import (
 // counted checks how many operations a filter counts.
 func (w *world) counted(f ledger.Filter, want int) {
 	w.Helper()
-	if total, err := w.ledger().CountOperations(w.ctx, f); err != nil || total.N != want {
+	if total, err := w.ledger().Operations.Count(w.ctx, f); err != nil || total.N != want {
 		w.Errorf("counted %v, %v, want %d of %+v", total, err, want, f)
 	}
 }
@@ -24,7 +24,7 @@ var operationNeeds = []ledgerTest{
 			w.name = nameOf(w, fmt.Sprintf("batches/n%d", i))
 			r := w.registration()
 			r.SubmittedAt = w.now()
-			if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 				w.Fatal(err)
 			}
 			w.store.Advance(time.Hour)
@@ -35,7 +35,7 @@ var operationNeeds = []ledgerTest{
 		}
 		w.name = nameOf(w, "batches/n1")
 		w.succeed()
-		if _, err := w.ledger().Abandon(w.ctx, "batches/n2", givingUp); err != nil {
+		if _, err := w.ledger().Operations.Abandon(w.ctx, "batches/n2", givingUp); err != nil {
 			w.Fatal(err)
 		}
 		w.store.Advance(w.settings.StuckAfter - 5*time.Hour - time.Minute)
@@ -53,12 +53,12 @@ var operationNeeds = []ledgerTest{
 		equal(w, "with what is missing", fmt.Sprint(w.list(f)), "[batches/n0 batches/n3 batches/n4 batches/n8]")
 		w.counted(f, 4)
 		counting := Count(w.store)
-		if _, err := w.over(counting).List(w.ctx, ledger.Filter{Late: w.now(), Limit: 10}); err != nil {
+		if _, err := w.over(counting).Operations.List(w.ctx, ledger.Filter{Late: w.now(), Limit: 10}); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "documents read", counting.Counts().Read, 4)
 		f.Pending, f.Limit = true, 1
-		if _, err := w.ledger().List(w.ctx, f); err == nil {
+		if _, err := w.ledger().Operations.List(w.ctx, f); err == nil {
 			w.Error("a filter that contradicts itself was accepted")
 		}
 	}},
@@ -75,19 +75,20 @@ var operationNeeds = []ledgerTest{
 		w.name = nameOf(w, "batches/n1")
 		w.register()
 		equal(w, "registered", fmt.Sprint(w.list(all())), "[batches/n2 batches/n0]")
-		stands, err := w.ledger().ResolveUnregistered(w.ctx, "batches/n0", givingUp)
-		again, againErr := w.ledger().ResolveUnregistered(w.ctx, "batches/n0", ledger.Abandonment{By: "me", Why: "too"})
+		stands, err := w.ledger().Operations.ResolveUnregistered(w.ctx, "batches/n0", givingUp)
+		again, againErr := w.ledger().Operations.ResolveUnregistered(w.ctx, "batches/n0",
+			ledger.Decision{By: "me", Why: "too"})
 		if err != nil || againErr != nil || again != stands || stands.Why != givingUp.Why {
 			w.Errorf("%+v %v, %+v %v", stands, err, again, againErr)
 		}
 		equal(w, "resolved", fmt.Sprint(w.list(all())), "[batches/n2]")
 		w.counted(all(), 1)
 		for key, want := range map[operation.Key]error{"batches/n1": ledger.ErrRegistered, "batches/x": ledger.ErrNotFound} {
-			if _, err := w.ledger().ResolveUnregistered(w.ctx, key, givingUp); !errors.Is(err, want) {
+			if _, err := w.ledger().Operations.ResolveUnregistered(w.ctx, key, givingUp); !errors.Is(err, want) {
 				w.Errorf("%s: %v, want %v", key, err, want)
 			}
 		}
-		if _, err := w.ledger().ResolveUnregistered(w.ctx, "batches/n2", ledger.Abandonment{}); !errors.Is(
+		if _, err := w.ledger().Operations.ResolveUnregistered(w.ctx, "batches/n2", ledger.Decision{}); !errors.Is(
 			err, ledger.ErrNoReason) {
 			w.Error(err)
 		}
@@ -98,8 +99,8 @@ var operationNeeds = []ledgerTest{
 	{"effects that fail are found while they are open, the longest first [S4, L4]", func(w *world) {
 		w.succeed()
 		failing := func() ledger.Page[ledger.Effect] {
-			page, err := w.ledger().FailingEffects(w.ctx, w.now(), ledger.Cursor{}, 10)
-			total, countErr := w.ledger().CountFailingEffects(w.ctx, w.now())
+			page, err := w.ledger().Effects.Failing(w.ctx, w.now(), ledger.Cursor{}, 10)
+			total, countErr := w.ledger().Effects.CountFailing(w.ctx, w.now())
 			if err != nil || countErr != nil || total.N != len(page.Items) {
 				w.Fatalf("%+v %v, %v %v", page, err, total, countErr)
 			}
@@ -107,18 +108,18 @@ var operationNeeds = []ledgerTest{
 		}
 		equal(w, "planned", len(failing().Items), 0)
 		lease := w.claim(publish).Lease
-		if _, err := w.ledger().Release(w.ctx, lease, errors.New("503"), 0); err != nil {
+		if _, err := w.ledger().Effects.Release(w.ctx, lease, errors.New("503"), 0); err != nil {
 			w.Fatal(err)
 		}
 		found := failing().Items
 		equal(w, "failed", len(found), 1)
 		equal(w, "with its error", found[0].LastError, "503")
-		early, err := w.ledger().CountFailingEffects(w.ctx, found[0].FailingSince.Add(-time.Second))
+		early, err := w.ledger().Effects.CountFailing(w.ctx, found[0].FailingSince.Add(-time.Second))
 		equal(w, "before it failed", fmt.Sprint(early, err), "0 <nil>")
 		w.store.Advance(time.Hour)
 		lease = w.claim(publish).Lease
 		equal(w, "while it runs", len(failing().Items), 1)
-		if err := w.ledger().Finish(w.ctx, lease); err != nil {
+		if err := w.ledger().Effects.Finish(w.ctx, lease); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "done", len(failing().Items), 0)
@@ -128,15 +129,15 @@ var operationNeeds = []ledgerTest{
 			{ID: "d1", Reason: "malformed"}, {ID: "d2", Reason: ledger.ReasonUnknownType}, {ID: "d3", Reason: "malformed"},
 			{ID: "d4", Reason: "malformed"},
 		} {
-			if _, err := w.ledger().Quarantine(w.ctx, s); err != nil {
+			if _, err := w.ledger().Quarantine.Add(w.ctx, s); err != nil {
 				w.Fatal(err)
 			}
 			w.store.Advance(time.Second)
 		}
 		unresolved := func() (ids []string) {
 			f := ledger.QuarantineFilter{Unresolved: true, Limit: 10}
-			page, err := w.ledger().ListQuarantined(w.ctx, f)
-			total, countErr := w.ledger().CountQuarantined(w.ctx, f)
+			page, err := w.ledger().Quarantine.List(w.ctx, f)
+			total, countErr := w.ledger().Quarantine.Count(w.ctx, f)
 			if err != nil || countErr != nil || total.N != len(page.Items) {
 				w.Fatalf("%+v %v, %v %v", page, err, total, countErr)
 			}
@@ -146,20 +147,20 @@ var operationNeeds = []ledgerTest{
 			return ids
 		}
 		equal(w, "unresolved", fmt.Sprint(unresolved()), "[d4 d3 d1]")
-		if err := w.ledger().MarkRetried(w.ctx, "d1", ledger.Applied); err != nil {
+		if err := w.ledger().Quarantine.MarkRetried(w.ctx, "d1", ledger.Applied); err != nil {
 			w.Fatal(err)
 		}
-		stands, err := w.ledger().ResolveQuarantined(w.ctx, "d3", givingUp)
-		again, againErr := w.ledger().ResolveQuarantined(w.ctx, "d3", ledger.Abandonment{By: "me", Why: "too"})
+		stands, err := w.ledger().Quarantine.Resolve(w.ctx, "d3", givingUp)
+		again, againErr := w.ledger().Quarantine.Resolve(w.ctx, "d3", ledger.Decision{By: "me", Why: "too"})
 		if err != nil || againErr != nil || again != stands || stands.By != givingUp.By {
 			w.Errorf("%+v %v, %+v %v", stands, err, again, againErr)
 		}
 		equal(w, "ingested, and resolved", fmt.Sprint(unresolved()), "[d4]")
 		for id, c := range map[string]struct {
-			by   ledger.Abandonment
+			by   ledger.Decision
 			want error
-		}{"d4": {ledger.Abandonment{By: "me"}, ledger.ErrNoReason}, "none": {givingUp, ledger.ErrNotFound}} {
-			if _, err := w.ledger().ResolveQuarantined(w.ctx, id, c.by); !errors.Is(err, c.want) {
+		}{"d4": {ledger.Decision{By: "me"}, ledger.ErrNoReason}, "none": {givingUp, ledger.ErrNotFound}} {
+			if _, err := w.ledger().Quarantine.Resolve(w.ctx, id, c.by); !errors.Is(err, c.want) {
 				w.Errorf("%s: %v, want %v", id, err, c.want)
 			}
 		}

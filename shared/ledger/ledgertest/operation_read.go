@@ -15,7 +15,7 @@ func (w *world) list(f ledger.Filter) []operation.Key {
 	w.Helper()
 	var keys []operation.Key
 	for f.Limit = 2; ; {
-		page, err := w.ledger().List(w.ctx, f)
+		page, err := w.ledger().Operations.List(w.ctx, f)
 		if err != nil {
 			w.Fatalf("List %+v: %v", f, err)
 		}
@@ -41,7 +41,7 @@ var operationRead = []ledgerTest{
 		for i, raw := range []string{"batches/a", "operations/b", "batches/c", "operations/d", "batches/e"} {
 			w.name = nameOf(w, raw)
 			r := ledger.Registration{Name: w.name, SubmittedAt: w.start.Add(-time.Duration(i) * time.Hour)}
-			if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 				w.Fatal(err)
 			}
 			w.store.Advance(time.Second)
@@ -96,7 +96,7 @@ var operationRead = []ledgerTest{
 		w.name = replayed
 		w.finish(w.granted(publish))
 		dead("[batches/c operations/b batches/a]", ledger.Filter{})
-		if _, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Pending: true, Limit: 1}); err == nil {
+		if _, err := w.ledger().Operations.List(w.ctx, ledger.Filter{Dead: true, Pending: true, Limit: 1}); err == nil {
 			w.Error("pending and dead at once is no list that any index has")
 		}
 	}},
@@ -108,7 +108,7 @@ var operationRead = []ledgerTest{
 			w.finish(w.granted(publish))
 		}
 		counting := Count(w.store)
-		if page, err := w.over(counting).List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil ||
+		if page, err := w.over(counting).Operations.List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil ||
 			len(page.Items) != 1 {
 			w.Errorf("%+v %v", page, err)
 		}
@@ -189,14 +189,14 @@ var operationRead = []ledgerTest{
 		for raw, want := range map[string]string{
 			"abc-123": "[batches/abc-123 operations/abc-123]", "unknown": "[]", "batches/unknown": "[batches/unknown]",
 		} {
-			found, err := w.ledger().Find(w.ctx, nameOf(w, raw))
+			found, err := w.ledger().Operations.Find(w.ctx, nameOf(w, raw))
 			if err != nil {
 				w.Fatal(err)
 			}
 			slices.Sort(found)
 			equal(w, raw, fmt.Sprint(found), want)
 		}
-		if found, err := w.ledger().Find(w.ctx, operation.Name{}); !errors.Is(err, operation.ErrName) {
+		if found, err := w.ledger().Operations.Find(w.ctx, operation.Name{}); !errors.Is(err, operation.ErrName) {
 			w.Errorf("without a name: %q, %v", found, err)
 		}
 	}},
@@ -204,26 +204,27 @@ var operationRead = []ledgerTest{
 		w.register()
 		counting := Count(w.store)
 		l := w.over(counting)
-		_, _, err := l.Effects(w.ctx)
-		_, intentErr := l.IntentOf(w.ctx, w.record())
-		forgetErr := l.CanForgetIntent(w.ctx, ledger.Intent{Submission: operation.Submission{CorrelationID: "c-1"}})
+		_, _, err := l.Effects.Read(w.ctx)
+		_, intentErr := l.Intents.Of(w.ctx, w.record())
+		forgetErr := l.Intents.CanForget(w.ctx, ledger.Intent{Submission: operation.Submission{CorrelationID: "c-1"}})
 		equal(w, "errors", errors.Join(err, intentErr, forgetErr), nil)
 		equal(w, "reads", counting.Counts().Gets, 0)
-		if _, err := l.Ingest(w.ctx, w.event("d1", operation.Running, time.Second)); err != nil {
+		if _, err := l.Operations.Ingest(w.ctx, w.event("d1", operation.Running, time.Second)); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "reads of an event about a registered operation", counting.Counts().Gets, 1)
 		counting.Reset()
-		if _, err := l.Forget(w.ctx, w.name.Key); err != nil {
+		if _, err := l.Operations.Forget(w.ctx, w.name.Key); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "reads that delete a record without an id, and a delivery", counting.Counts().Gets, 2)
 	}},
 	{"what the ledger does not know", func(w *world) {
-		if _, err := w.ledger().Show(w.ctx, "batches/unknown"); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := w.ledger().Operations.Show(w.ctx, "batches/unknown"); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("Show: %v, want ErrNotFound", err)
 		}
-		if verdict, err := w.ledger().Decline(w.ctx, "batches/unknown", publish); err != nil || verdict != ledger.Absent {
+		if verdict, err := w.ledger().Effects.Decline(w.ctx, "batches/unknown",
+			publish); err != nil || verdict != ledger.Absent {
 			w.Errorf("Peek: %s, %v", verdict, err)
 		}
 	}},

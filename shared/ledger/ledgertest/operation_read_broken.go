@@ -71,18 +71,18 @@ var operationReadBroken = []ledgerTest{
 			w.plant(path, odd)
 		}
 		l := w.ledger()
-		left[operation.Record](w, "all", 1, record)(l.List(w.ctx, ledger.Filter{Limit: 9}))
-		left[operation.Record](w, "waited for", 0, record)(l.List(w.ctx, ledger.Filter{Pending: true, Limit: 9}))
-		left[operation.Record](w, "dead", 1, record, effect)(l.List(w.ctx, ledger.Filter{Dead: true, Limit: 9}))
-		left[ledger.DueIntent](w, "intents", 1, intent)(l.WaitingIntents(w.ctx, ledger.Cursor{}, 9))
-		left[ledger.Quarantined](w, "quarantine", 1, kept)(l.ListQuarantined(w.ctx, ledger.QuarantineFilter{Limit: 9}))
+		left[operation.Record](w, "all", 1, record)(l.Operations.List(w.ctx, ledger.Filter{Limit: 9}))
+		left[operation.Record](w, "waited for", 0, record)(l.Operations.List(w.ctx, ledger.Filter{Pending: true, Limit: 9}))
+		left[operation.Record](w, "dead", 1, record, effect)(l.Operations.List(w.ctx, ledger.Filter{Dead: true, Limit: 9}))
+		left[ledger.DueIntent](w, "intents", 1, intent)(l.Intents.Waiting(w.ctx, ledger.Cursor{}, 9))
+		left[ledger.Quarantined](w, "quarantine", 1, kept)(l.Quarantine.List(w.ctx, ledger.QuarantineFilter{Limit: 9}))
 		equal(w, "one by one", fmt.Sprint(w.list(ledger.Filter{})), fmt.Sprint([]operation.Key{w.name.Key}))
 
 		story := w.show()
 		if len(story.Deliveries) != 1 || len(story.Effects) != 1 || story.Record.Key != w.name.Key || len(story.Broken) != 2 {
 			w.Errorf("the story: %+v", story)
 		}
-		story, err := l.Show(w.ctx, "batches/odd")
+		story, err := l.Operations.Show(w.ctx, "batches/odd")
 		if err != nil || len(story.Broken) != 1 || story.Broken[0].Path != record {
 			w.Errorf("the story without a record: %+v, %v", story, err)
 		}
@@ -112,37 +112,37 @@ var operationReadBroken = []ledgerTest{
 		}
 		l, now := w.ledger(), w.now()
 		left[ledger.DueOperation](w, "due", 1, "apps/x/operations/y", "operations/batches:taken")(
-			l.DueOperations(w.ctx, now, ledger.Cursor{}, 9),
+			l.Operations.Due(w.ctx, now, ledger.Cursor{}, 9),
 		)
 		left[ledger.DueEffect](
 			w, "effects due", 1, "apps/x/operations/y/effects/publish", "operations/batches:taken/effects/publish",
-		)(l.DueEffects(w.ctx, now, ledger.Cursor{}, 9))
+		)(l.Effects.Due(w.ctx, now, ledger.Cursor{}, 9))
 		left[ledger.DueIntent](w, "intents due", 1, "apps/x/intents/z", "intents/taken")(
-			l.DueIntents(w.ctx, now, ledger.Cursor{}, 9),
+			l.Intents.Due(w.ctx, now, ledger.Cursor{}, 9),
 		)
 		left[operation.Record](w, "all", 2, "operations/batches:taken", "apps/x/operations/y")(
-			l.List(w.ctx, ledger.Filter{Limit: 9}),
+			l.Operations.List(w.ctx, ledger.Filter{Limit: 9}),
 		)
 
 		w.name = nameOf(w, "batches/taken")
 		replayed := w.asked(publish, "m1")
 		for what, do := range map[string]func() error{
 			"Ingest": func() error {
-				_, err := l.Ingest(w.ctx, w.event("d9", operation.Succeeded, time.Minute))
+				_, err := l.Operations.Ingest(w.ctx, w.event("d9", operation.Succeeded, time.Minute))
 				return err
 			},
 			"Ingest by its id": func() error {
-				_, err := l.Ingest(w.ctx, w.renamed("d9", "bound"))
+				_, err := l.Operations.Ingest(w.ctx, w.renamed("d9", "bound"))
 				return err
 			},
-			"Register":    func() error { _, err := l.Register(w.ctx, w.registration()); return err },
-			"Abandon":     func() error { _, err := l.Abandon(w.ctx, w.name.Key, givingUp); return err },
-			"Claim":       func() error { _, err := l.Claim(w.ctx, w.name.Key, publish); return err },
-			"WaiveEffect": func() error { _, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp); return err },
-			"Replay":      func() error { _, err := l.Replay(w.ctx, replayed); return err },
-			"Forget":      func() error { _, err := l.Forget(w.ctx, w.name.Key); return err },
-			"Intend":      func() error { _, err := l.Intend(w.ctx, w.intention("taken")); return err },
-			"Intent":      func() error { _, err := l.Intent(w.ctx, "taken"); return err },
+			"Register":      func() error { _, err := l.Operations.Register(w.ctx, w.registration()); return err },
+			"Abandon":       func() error { _, err := l.Operations.Abandon(w.ctx, w.name.Key, givingUp); return err },
+			"Claim":         func() error { _, err := l.Effects.Claim(w.ctx, w.name.Key, publish); return err },
+			"Effects.Waive": func() error { _, err := l.Effects.Waive(w.ctx, w.name.Key, publish, givingUp); return err },
+			"Replay":        func() error { _, err := l.Effects.Replay(w.ctx, replayed); return err },
+			"Forget":        func() error { _, err := l.Operations.Forget(w.ctx, w.name.Key); return err },
+			"Intend":        func() error { _, err := l.Intents.Intend(w.ctx, w.intention("taken")); return err },
+			"Intent":        func() error { _, err := l.Intents.Read(w.ctx, "taken"); return err },
 		} {
 			if err := do(); !errors.As(err, new(ledger.Broken)) {
 				w.Errorf("%s: %v, want that it is not the ledger's", what, err)
@@ -168,14 +168,14 @@ var operationReadBroken = []ledgerTest{
 		dead("[batches/abc-123 webhooks/second webhooks/first]", ledger.Filter{})
 		dead("[batches/abc-123]", ledger.Filter{States: []operation.State{operation.Succeeded}})
 		dead("[batches/abc-123]", ledger.Filter{Collection: operation.Batches})
-		page, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Limit: 9})
+		page, err := w.ledger().Operations.List(w.ctx, ledger.Filter{Dead: true, Limit: 9})
 		if err != nil || len(page.Items) != 3 || page.Items[1].Effects[second] != operation.EffectDead ||
 			page.Items[1].Version != 0 {
 			w.Fatalf("%+v, %v", page, err)
 		}
 		since := ledger.Filter{Dead: true, Since: page.Items[1].CreatedAt}
 		dead("[webhooks/second]", since)
-		if total, err := w.ledger().CountOperations(w.ctx, since); err != nil || total.N != 1 {
+		if total, err := w.ledger().Operations.Count(w.ctx, since); err != nil || total.N != 1 {
 			w.Errorf("counted since then: %v, %v", total, err)
 		}
 		equal(w, "all operations", fmt.Sprint(w.list(ledger.Filter{})), fmt.Sprint([]operation.Key{record}))

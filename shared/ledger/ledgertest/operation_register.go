@@ -33,7 +33,7 @@ var operationRegister = []ledgerTest{
 		} {
 			r := w.registration()
 			c.said(&r)
-			registered, err := w.ledger().Register(w.ctx, r)
+			registered, err := w.ledger().Operations.Register(w.ctx, r)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -43,7 +43,7 @@ var operationRegister = []ledgerTest{
 		}
 		other := w.correlated("c-1")
 		other.Name = nameOf(w, "batches/other")
-		registered, err := w.ledger().Register(w.ctx, other)
+		registered, err := w.ledger().Operations.Register(w.ctx, other)
 		if err != nil || !registered.Created || strings.Join(registered.Kept, " ") != "correlationId" {
 			w.Errorf("an id that another has: %+v, %v", registered, err)
 		}
@@ -52,7 +52,7 @@ var operationRegister = []ledgerTest{
 		w.ingest(w.event("d1", operation.Running, time.Second))
 		r := w.registration()
 		r.Name.Resource = "projects/p/" + r.Name.Resource
-		registered, err := w.ledger().Register(w.ctx, r)
+		registered, err := w.ledger().Operations.Register(w.ctx, r)
 		if err != nil || registered.Added != nil || registered.Kept != nil {
 			w.Errorf("%+v, %v", registered, err)
 		}
@@ -60,7 +60,7 @@ var operationRegister = []ledgerTest{
 	{"a registration makes the record [L1, L2]", func(w *world) {
 		r := w.registration()
 		r.Metadata, r.CorrelationID = `{"team":"reviews"}`, "c-1"
-		registered, err := w.ledger().Register(w.ctx, r)
+		registered, err := w.ledger().Operations.Register(w.ctx, r)
 		if err != nil || !registered.Created || registered.Planned != 0 {
 			w.Fatalf("%+v, %v", registered, err)
 		}
@@ -77,7 +77,7 @@ var operationRegister = []ledgerTest{
 	{"without a time of submission it is now", func(w *world) {
 		r := w.registration()
 		r.SubmittedAt = time.Time{}
-		registered, err := w.ledger().Register(w.ctx, r)
+		registered, err := w.ledger().Operations.Register(w.ctx, r)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -86,7 +86,7 @@ var operationRegister = []ledgerTest{
 	{"the same again writes nothing [L2]", func(w *world) {
 		w.register()
 		counting := Count(w.store)
-		registered, err := w.over(counting).Register(w.ctx, w.registration())
+		registered, err := w.over(counting).Operations.Register(w.ctx, w.registration())
 		if err != nil || registered.Created || registered.Planned != 0 || registered.Record.State != operation.Pending {
 			w.Errorf("%+v, %v", registered, err)
 		}
@@ -95,15 +95,15 @@ var operationRegister = []ledgerTest{
 	{"a second registration adds and never changes", func(w *world) {
 		r := w.registration()
 		r.JobKind, r.Metadata = "", `{"a":1}`
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		r.JobKind, r.Metadata, r.SubmittedAt = "kind", `{"a":2,"b":3}`, w.start.Add(time.Hour)
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		r.JobKind, r.Metadata = "other kind", ""
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		rec := w.record()
@@ -116,7 +116,7 @@ var operationRegister = []ledgerTest{
 		refused := func(metadata operation.Metadata) {
 			w.Helper()
 			r.Metadata = metadata
-			if _, err := w.ledger().Register(w.ctx, r); !errors.Is(err, operation.ErrSubmission) {
+			if _, err := w.ledger().Operations.Register(w.ctx, r); !errors.Is(err, operation.ErrSubmission) {
 				w.Errorf("Register with %.9q: %v, want ErrSubmission", metadata, err)
 			}
 		}
@@ -124,7 +124,7 @@ var operationRegister = []ledgerTest{
 		equal(w, "registered", w.record().Registered, false)
 		half := strings.Repeat("x", operation.MaxMetadataBytes/2)
 		r.Metadata = operation.Metadata(`{"a":"` + half + `"}`)
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		refused(operation.Metadata(`{"b":"` + half + `"}`))
@@ -134,7 +134,7 @@ var operationRegister = []ledgerTest{
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		w.published()
 		counting := Count(w.store)
-		registered, err := w.over(counting).Register(w.ctx, w.registration())
+		registered, err := w.over(counting).Operations.Register(w.ctx, w.registration())
 		if err != nil || registered.Created || registered.Planned != 1 {
 			w.Fatalf("%+v, %v", registered, err)
 		}
@@ -153,7 +153,7 @@ var operationRegister = []ledgerTest{
 		w.ingest(w.event("d1", operation.Running, time.Second))
 		r := w.registration()
 		r.Name = nameOf(w, "projects/p/locations/us/batches/abc-123")
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "name", w.record().Name, "projects/p/locations/us/batches/abc-123")
@@ -165,7 +165,7 @@ var operationRegister = []ledgerTest{
 		before := w.now()
 		r := w.registration()
 		r.SubmittedAt = before.Add(time.Hour)
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		rec := w.record()
@@ -179,14 +179,14 @@ var operationRegister = []ledgerTest{
 		w.settings.StuckAfter = time.Hour
 		r := w.registration()
 		r.SubmittedAt = w.now().Add(24 * time.Hour)
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		due, now := w.stuck()
 		if age := now.Sub(w.record().CreatedAt); age > w.settings.StuckAfter+w.settings.Interval {
 			w.Errorf("stuck %v after the registration", age)
 		}
-		p, err := w.ledger().ClaimLookUp(w.ctx, due, now)
+		p, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 		equal(w, "postponing", err, nil)
 		equal(w, "alert", p.Stuck && p.Alert, true)
 	}},
@@ -197,7 +197,7 @@ var operationRegister = []ledgerTest{
 		w.name = nameOf(w, "batches/reviewed")
 		r := w.registration()
 		r.JobKind = "review-classify"
-		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+		if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "planned for its kind", w.ingest(w.event("d1", operation.Succeeded, time.Second)).Planned, 1)

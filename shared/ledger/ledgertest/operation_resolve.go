@@ -11,7 +11,7 @@ import (
 
 // resolve resolves the two ends of the world's operation as they are in a record.
 func (w *world) resolve(seen operation.Record) (operation.Resolution, error) {
-	return w.ledger().ResolveConflict(w.ctx, seen, givingUp)
+	return w.ledger().Operations.ResolveConflict(w.ctx, seen, givingUp)
 }
 
 // contradicted ends the world's operation, and then otherwise.
@@ -40,7 +40,7 @@ var operationResolve = []ledgerTest{
 		_, err = w.resolve(w.record())
 		equal(w, "one end", errors.Is(err, ledger.ErrNoConflict), true)
 		w.ingest(w.event("d2", operation.Failed, time.Hour))
-		_, err = w.ledger().ResolveConflict(w.ctx, w.record(), ledger.Abandonment{By: "ops"})
+		_, err = w.ledger().Operations.ResolveConflict(w.ctx, w.record(), ledger.Decision{By: "ops"})
 		equal(w, "without a reason", errors.Is(err, ledger.ErrNoReason), true)
 		w.resolved(false)
 	}},
@@ -52,7 +52,7 @@ var operationResolve = []ledgerTest{
 		equal(w, "why", first.Why, givingUp.Why)
 		near(w, "resolved", first.At.Sub(w.now()), 0)
 		w.store.Advance(time.Minute)
-		again, err := w.ledger().ResolveConflict(w.ctx, seen, ledger.Abandonment{By: "another", Why: "other"})
+		again, err := w.ledger().Operations.ResolveConflict(w.ctx, seen, ledger.Decision{By: "another", Why: "other"})
 		equal(w, "again", err, nil)
 		equal(w, "the first stands", again, first)
 		w.resolved(true)

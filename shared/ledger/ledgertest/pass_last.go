@@ -12,7 +12,7 @@ import (
 // begun begins a pass on l.
 func (w *world) begun(l *ledger.Ledger) *ledger.Lookups {
 	w.Helper()
-	k, err := l.BeginLookups(w.ctx, passTime)
+	k, err := l.Passes.Begin(w.ctx, passTime)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func (w *world) reported(k *ledger.Lookups, checked int) ledger.Pass {
 // last returns how the last pass ended.
 func (w *world) last() ledger.Pass {
 	w.Helper()
-	last, now, err := w.ledger().LastPass(w.ctx)
+	last, now, err := w.ledger().Passes.Last(w.ctx)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -73,7 +73,7 @@ var passLast = join([]ledgerTest{
 	{"a process that runs effects stores the pause, and passes that cannot know keep it [G5]", func(w *world) {
 		store := func(pause ledger.Pause) {
 			w.Helper()
-			if err := w.ledger().StorePause(w.ctx, pause); err != nil {
+			if err := w.ledger().Passes.StorePause(w.ctx, pause); err != nil {
 				w.Fatal(err)
 			}
 		}
@@ -124,9 +124,9 @@ var passLast = join([]ledgerTest{
 		before := w.document(marksPath).Token
 		w.reported(w.begun(w.ledger()), 1)
 		equal(w, "the document", w.document(marksPath).Token, before)
-		_, now, err := w.ledger().LastPass(w.ctx)
+		_, now, err := w.ledger().Passes.Last(w.ctx)
 		if !errors.Is(err, ledger.ErrNewer) || !errors.As(err, new(ledger.Broken)) {
-			w.Errorf("LastPass: %v, want ErrNewer", err)
+			w.Errorf("Passes.Last: %v, want ErrNewer", err)
 		}
 		near(w, "the time", now.Sub(w.now()), 0)
 	}},
@@ -157,7 +157,7 @@ var passLast = join([]ledgerTest{
 		pass := w.reported(w.begun(lossy()), 2)
 		equal(w, "the last pass", w.last(), pass)
 	}
-	if err := lossy().StorePause(w.ctx, ledger.EffectsPaused); err != nil {
+	if err := lossy().Passes.StorePause(w.ctx, ledger.EffectsPaused); err != nil {
 		w.Fatal(err)
 	}
 	equal(w, "the pause", w.last().Effects, ledger.EffectsPaused)

@@ -24,7 +24,7 @@ func (w *world) addRefusals(l *ledger.Ledger, n int) ledger.Refusals {
 
 func (w *world) add(l *ledger.Ledger, counted ledger.Refusals, now time.Time) ledger.Refusals {
 	w.Helper()
-	stored, err := l.AddRefusals(w.ctx, counted, now)
+	stored, err := l.Passes.AddRefusals(w.ctx, counted, now)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func accepted(at time.Time) (counted ledger.Refusals) {
 
 func (w *world) refusals() ledger.Refusals {
 	w.Helper()
-	r, err := w.ledger().Refusals(w.ctx)
+	r, err := w.ledger().Passes.Refusals(w.ctx)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -97,10 +97,11 @@ var passRefusals = join([]ledgerTest{
 		w.addRefusals(w.ledger(), 1)
 		w.raise(refusalsPath)
 		before := w.document(refusalsPath).Token
-		if _, err := w.ledger().AddRefusals(w.ctx, ledger.Refusals{Count: 1}, w.now()); !errors.Is(err, ledger.ErrNewer) {
+		if _, err := w.ledger().Passes.AddRefusals(w.ctx, ledger.Refusals{Count: 1}, w.now()); !errors.Is(err,
+			ledger.ErrNewer) {
 			w.Errorf("adding: %v", err)
 		}
-		if _, err := w.ledger().Refusals(w.ctx); !errors.Is(err, ledger.ErrNewer) {
+		if _, err := w.ledger().Passes.Refusals(w.ctx); !errors.Is(err, ledger.ErrNewer) {
 			w.Errorf("reading: %v", err)
 		}
 		equal(w, "the document", w.document(refusalsPath).Token, before)

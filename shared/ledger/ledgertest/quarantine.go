@@ -37,7 +37,7 @@ func (w *world) quarantined() []ledger.Quarantined {
 // keeping is a move that quarantines s and stores in kept whether it did.
 func (w *world) keeping(s ledger.Suspect, kept *bool) move {
 	return func(l *ledger.Ledger) (err error) {
-		*kept, err = l.Quarantine(w.ctx, s)
+		*kept, err = l.Quarantine.Add(w.ctx, s)
 		return err
 	}
 }
@@ -45,7 +45,7 @@ func (w *world) keeping(s ledger.Suspect, kept *bool) move {
 var quarantineTests = join([]ledgerTest{
 	{"a body is kept whole, until the retention ends [W6]", func(w *world) {
 		s := suspect("d1")
-		if kept, err := w.ledger().Quarantine(w.ctx, s); err != nil || !kept {
+		if kept, err := w.ledger().Quarantine.Add(w.ctx, s); err != nil || !kept {
 			w.Fatalf("%v, %v", kept, err)
 		}
 		all := w.quarantined()
@@ -57,10 +57,10 @@ var quarantineTests = join([]ledgerTest{
 			w.Errorf("kept: %+v", q)
 		}
 		near(w, "expires after", q.ExpireAt.Sub(q.ReceivedAt), w.settings.Retention)
-		if _, body, err := w.ledger().ReadQuarantined(w.ctx, "d1"); err != nil || !bytes.Equal(body, s.Body) {
+		if _, body, err := w.ledger().Quarantine.Read(w.ctx, "d1"); err != nil || !bytes.Equal(body, s.Body) {
 			w.Errorf("%d bytes of the body came back of %d, %v", len(body), len(s.Body), err)
 		}
-		if _, _, err := w.ledger().ReadQuarantined(w.ctx, "d2"); !errors.Is(err, ledger.ErrNotFound) {
+		if _, _, err := w.ledger().Quarantine.Read(w.ctx, "d2"); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("reading what is not there: %v", err)
 		}
 	}},
@@ -71,10 +71,10 @@ var quarantineTests = join([]ledgerTest{
 		for i := range s.Body {
 			s.Body[i] = byte(random.Uint32())
 		}
-		if kept, err := w.ledger().Quarantine(w.ctx, s); err != nil || !kept {
+		if kept, err := w.ledger().Quarantine.Add(w.ctx, s); err != nil || !kept {
 			w.Fatalf("%v, %v", kept, err)
 		}
-		if q, body, err := w.ledger().ReadQuarantined(w.ctx, "d1"); err != nil || !bytes.Equal(body, s.Body) || q.Parts < 2 {
+		if q, body, err := w.ledger().Quarantine.Read(w.ctx, "d1"); err != nil || !bytes.Equal(body, s.Body) || q.Parts < 2 {
 			w.Errorf("%d bytes of %d came back, in %d parts, %v", len(body), len(s.Body), q.Parts, err)
 		}
 	}},
@@ -90,7 +90,7 @@ var quarantineTests = join([]ledgerTest{
 				}{2})
 			}
 			w.plant(ledger.Path("quarantine/"+id), ledger.Quarantined{ID: id, Body: body, Parts: parts, ReceivedAt: w.start})
-			if _, body, err := w.ledger().ReadQuarantined(w.ctx, id); err == nil || body != nil {
+			if _, body, err := w.ledger().Quarantine.Read(w.ctx, id); err == nil || body != nil {
 				w.Errorf("%s: %d bytes, %v", id, len(body), err)
 			}
 		}
@@ -99,7 +99,7 @@ var quarantineTests = join([]ledgerTest{
 		for i := range 3 {
 			s := suspect("d1")
 			s.Detail = strings.Repeat("!", i)
-			if kept, err := w.ledger().Quarantine(w.ctx, s); err != nil || kept != (i == 0) {
+			if kept, err := w.ledger().Quarantine.Add(w.ctx, s); err != nil || kept != (i == 0) {
 				w.Errorf("time %d: %v, %v", i, kept, err)
 			}
 		}
@@ -111,7 +111,7 @@ var quarantineTests = join([]ledgerTest{
 		for _, text := range someIDs() {
 			s := suspect(text)
 			s.Detail, s.Type = text, text
-			if kept, err := w.ledger().Quarantine(w.ctx, s); err != nil || !kept {
+			if kept, err := w.ledger().Quarantine.Add(w.ctx, s); err != nil || !kept {
 				w.Errorf("delivery %.40q: %v, %v", text, kept, err)
 			}
 		}

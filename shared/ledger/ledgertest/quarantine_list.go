@@ -15,7 +15,7 @@ import (
 // keep quarantines s.
 func (w *world) keep(s ledger.Suspect) {
 	w.Helper()
-	if kept, err := w.ledger().Quarantine(w.ctx, s); err != nil || !kept {
+	if kept, err := w.ledger().Quarantine.Add(w.ctx, s); err != nil || !kept {
 		w.Fatalf("Quarantine: %v, %v", kept, err)
 	}
 }
@@ -26,9 +26,9 @@ func (w *world) listQuarantined(f ledger.QuarantineFilter) []string {
 	w.Helper()
 	var ids []string
 	for f.Limit = 2; ; {
-		page, err := w.ledger().ListQuarantined(w.ctx, f)
+		page, err := w.ledger().Quarantine.List(w.ctx, f)
 		if err != nil {
-			w.Fatalf("ListQuarantined %+v: %v", f, err)
+			w.Fatalf("Quarantine.List %+v: %v", f, err)
 		}
 		for _, q := range page.Items {
 			ids = append(ids, q.ID)
@@ -71,7 +71,7 @@ var quarantineList = join([]ledgerTest{
 			"Webhook-Signature": "v1,secret", "Authorization": "Bearer secret", "X-Anything": "else",
 		}
 		w.keep(s)
-		q, _, err := w.ledger().ReadQuarantined(w.ctx, "d1")
+		q, _, err := w.ledger().Quarantine.Read(w.ctx, "d1")
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -86,16 +86,16 @@ var quarantineList = join([]ledgerTest{
 	{"a delivery that was ingested later records that, and stays until its retention ends [W6]", func(w *world) {
 		s := suspect("d1")
 		w.keep(s)
-		before, _, err := w.ledger().ReadQuarantined(w.ctx, "d1")
+		before, _, err := w.ledger().Quarantine.Read(w.ctx, "d1")
 		if err != nil {
 			w.Fatal(err)
 		}
 		for _, outcome := range []ledger.Outcome{"quarantined", ledger.Applied} {
 			w.store.Advance(time.Hour)
-			if err := w.ledger().MarkRetried(w.ctx, "d1", outcome); err != nil {
+			if err := w.ledger().Quarantine.MarkRetried(w.ctx, "d1", outcome); err != nil {
 				w.Fatalf("MarkRetried: %v", err)
 			}
-			q, body, err := w.ledger().ReadQuarantined(w.ctx, "d1")
+			q, body, err := w.ledger().Quarantine.Read(w.ctx, "d1")
 			if err != nil || !bytes.Equal(body, s.Body) {
 				w.Errorf("%d bytes of the body came back of %d, %v", len(body), len(s.Body), err)
 			}
@@ -103,20 +103,20 @@ var quarantineList = join([]ledgerTest{
 			near(w, "retried", w.now().Sub(q.RetriedAt), 0)
 			equal(w, "expires", q.ExpireAt.Equal(before.ExpireAt), true)
 		}
-		if kept, err := w.ledger().Quarantine(w.ctx, s); err != nil || kept {
+		if kept, err := w.ledger().Quarantine.Add(w.ctx, s); err != nil || kept {
 			w.Errorf("the same delivery again: %v, %v", kept, err)
 		}
-		if err := w.ledger().MarkRetried(w.ctx, "d2", ledger.Applied); !errors.Is(err, ledger.ErrNotFound) {
+		if err := w.ledger().Quarantine.MarkRetried(w.ctx, "d2", ledger.Applied); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("what is not there: %v, want ErrNotFound", err)
 		}
 	}},
 	{"one record is read without its story", func(w *world) {
-		if _, err := w.ledger().Record(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := w.ledger().Operations.Read(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("what is not there: %v, want ErrNotFound", err)
 		}
 		w.succeed()
 		counting := Count(w.store)
-		rec, err := w.over(counting).Record(w.ctx, w.name.Key)
+		rec, err := w.over(counting).Operations.Read(w.ctx, w.name.Key)
 		if err != nil || rec.Key != w.name.Key || rec.Version != w.record().Version {
 			w.Errorf("%+v, %v", rec, err)
 		}
@@ -124,7 +124,7 @@ var quarantineList = join([]ledgerTest{
 	}},
 }, lostly("MarkRetried: recorded [W6]", func(w *world, l *ledger.Ledger) {
 	w.keep(suspect("d1"))
-	if err := l.MarkRetried(w.ctx, "d1", ledger.Applied); err != nil {
+	if err := l.Quarantine.MarkRetried(w.ctx, "d1", ledger.Applied); err != nil {
 		w.Errorf("MarkRetried: %v", err)
 	}
 	equal(w, "outcome", w.quarantined()[0].Outcome, ledger.Applied)

@@ -127,7 +127,7 @@ func (w *world) registration() ledger.Registration {
 // register registers the world's operation.
 func (w *world) register() ledger.Registered {
 	w.Helper()
-	registered, err := w.ledger().Register(w.ctx, w.registration())
+	registered, err := w.ledger().Operations.Register(w.ctx, w.registration())
 	if err != nil {
 		w.Fatalf("Register: %v", err)
 	}
@@ -137,7 +137,7 @@ func (w *world) register() ledger.Registered {
 // ingest ingests an event.
 func (w *world) ingest(e operation.Event) ledger.Receipt {
 	w.Helper()
-	receipt, err := w.ledger().Ingest(w.ctx, e)
+	receipt, err := w.ledger().Operations.Ingest(w.ctx, e)
 	if err != nil {
 		w.Fatalf("Ingest %s %s: %v", e.DeliveryID, e.State, err)
 	}
@@ -157,7 +157,7 @@ func (w *world) succeed() {
 // claim claims an effect.
 func (w *world) claim(effect string) ledger.Grant {
 	w.Helper()
-	grant, err := w.ledger().Claim(w.ctx, w.name.Key, effect)
+	grant, err := w.ledger().Effects.Claim(w.ctx, w.name.Key, effect)
 	if err != nil {
 		w.Fatalf("Claim %s: %v", effect, err)
 	}
@@ -177,7 +177,7 @@ func (w *world) granted(effect string) ledger.Lease {
 // finish finishes a lease.
 func (w *world) finish(lease ledger.Lease, extra ...ledger.Write) {
 	w.Helper()
-	if err := w.ledger().Finish(w.ctx, lease, extra...); err != nil {
+	if err := w.ledger().Effects.Finish(w.ctx, lease, extra...); err != nil {
 		w.Fatalf("Finish: %v", err)
 	}
 }
@@ -185,7 +185,7 @@ func (w *world) finish(lease ledger.Lease, extra ...ledger.Write) {
 // show returns the story of the world's operation.
 func (w *world) show() ledger.Story {
 	w.Helper()
-	story, err := w.ledger().Show(w.ctx, w.name.Key)
+	story, err := w.ledger().Operations.Show(w.ctx, w.name.Key)
 	if err != nil {
 		w.Fatalf("Show: %v", err)
 	}

@@ -33,7 +33,7 @@ func (w *world) recordItems(
 ) ledger.ItemProgress {
 	w.Helper()
 	w.store.Advance(time.Second)
-	next, err := w.ledger().RecordItems(w.ctx, lease, at, outcomes)
+	next, err := w.ledger().Items.Record(w.ctx, lease, at, outcomes)
 	if err != nil {
 		w.Fatalf("RecordItems: %v", err)
 	}
@@ -53,7 +53,7 @@ func (w *world) waiting() (keys []string) {
 	w.Helper()
 	var after ledger.Cursor
 	for {
-		page, err := w.ledger().WaitingItems(w.ctx, w.name.Key, publish, after, 2)
+		page, err := w.ledger().Items.Waiting(w.ctx, w.name.Key, publish, after, 2)
 		if err != nil || len(page.Broken) > 0 {
 			w.Fatal(page.Broken, err)
 		}

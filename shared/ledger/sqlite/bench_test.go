@@ -41,7 +41,7 @@ func (b *bench) register(n int) operation.Event {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := b.ledger.Register(b.Context(), ledger.Registration{
+	if _, err := b.ledger.Operations.Register(b.Context(), ledger.Registration{
 		Name: name, Submission: operation.Submission{JobKind: "bench"},
 	}); err != nil {
 		b.Fatal(err)
@@ -65,7 +65,7 @@ func BenchmarkIngest(b *testing.B) {
 		e := s.register(events)
 		before := s.store.Counts()
 		b.StartTimer()
-		r, err := s.ledger.Ingest(b.Context(), e)
+		r, err := s.ledger.Operations.Ingest(b.Context(), e)
 		if err != nil || r.Planned != 1 {
 			b.Fatalf("%+v, %v", r, err)
 		}
@@ -142,7 +142,7 @@ func BenchmarkIngestSameOperation(b *testing.B) {
 		receipts, errs := make([]ledger.Receipt, senders), make([]error, senders)
 		var group sync.WaitGroup
 		for i := range senders {
-			group.Go(func() { receipts[i], errs[i] = s.ledger.Ingest(b.Context(), e) })
+			group.Go(func() { receipts[i], errs[i] = s.ledger.Operations.Ingest(b.Context(), e) })
 		}
 		group.Wait()
 		applied := 0

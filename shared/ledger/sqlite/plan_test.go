@@ -101,40 +101,40 @@ func (p *plans) check(name, index string, call func(l *ledger.Ledger) error) {
 func (p *plans) checkPasses(ctx context.Context) {
 	now, first := time.Now(), ledger.Cursor{}
 	p.check("due operations", "due", func(l *ledger.Ledger) error {
-		_, err := l.DueOperations(ctx, now, first, 10)
+		_, err := l.Operations.Due(ctx, now, first, 10)
 		return err
 	})
 	p.check("due effects", "due", func(l *ledger.Ledger) error {
-		_, err := l.DueEffects(ctx, now, first, 10)
+		_, err := l.Effects.Due(ctx, now, first, 10)
 		return err
 	})
 	p.check("due intents", "due", func(l *ledger.Ledger) error {
-		_, err := l.DueIntents(ctx, now, first, 10)
+		_, err := l.Intents.Due(ctx, now, first, 10)
 		return err
 	})
 	p.check("waiting intents", "due", func(l *ledger.Ledger) error {
-		_, err := l.WaitingIntents(ctx, first, 10)
+		_, err := l.Intents.Waiting(ctx, first, 10)
 		return err
 	})
 	p.check("failing effects", "failing", func(l *ledger.Ledger) error {
-		_, err := l.FailingEffects(ctx, now, first, 10)
+		_, err := l.Effects.Failing(ctx, now, first, 10)
 		return err
 	})
 	p.check("the unresolved quarantine", "unresolved", func(l *ledger.Ledger) error {
-		_, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Unresolved: true, Limit: 10})
+		_, err := l.Quarantine.List(ctx, ledger.QuarantineFilter{Unresolved: true, Limit: 10})
 		return err
 	})
 	p.check("a story", "children", func(l *ledger.Ledger) error {
-		_, err := l.Show(ctx, "batches/a")
+		_, err := l.Operations.Show(ctx, "batches/a")
 		return err
 	})
 	p.check("items that wait", "waiting", func(l *ledger.Ledger) error {
-		_, err := l.WaitingItems(ctx, "batches/a", "publish", first, 10)
+		_, err := l.Items.Waiting(ctx, "batches/a", "publish", first, 10)
 		return err
 	})
 	for _, reason := range []string{"", "malformed"} {
 		p.check("the quarantine, reason "+reason, "listed", func(l *ledger.Ledger) error {
-			_, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Reason: reason, Limit: 10})
+			_, err := l.Quarantine.List(ctx, ledger.QuarantineFilter{Reason: reason, Limit: 10})
 			return err
 		})
 	}
@@ -143,24 +143,24 @@ func (p *plans) checkPasses(ctx context.Context) {
 // checkLists checks the queries of List and of Ends.
 func (p *plans) checkLists(ctx context.Context) {
 	p.check("the newest ends", "ended", func(l *ledger.Ledger) error {
-		_, err := l.Ends(ctx, ledger.Cursor{}, 10)
+		_, err := l.Operations.Ends(ctx, ledger.Cursor{}, 10)
 		return err
 	})
 	p.check("a job kind", "of_job_kind", func(l *ledger.Ledger) error {
-		_, err := l.List(ctx, ledger.Filter{JobKind: "nightly", Limit: 10})
+		_, err := l.Operations.List(ctx, ledger.Filter{JobKind: "nightly", Limit: 10})
 		return err
 	})
 	for index, f := range map[string]ledger.Filter{
 		"late": {Late: time.Now(), Limit: 10}, "unregistered": {Unregistered: time.Now(), Limit: 10},
 	} {
 		p.check(index, index, func(l *ledger.Ledger) error {
-			_, err := l.List(ctx, f)
+			_, err := l.Operations.List(ctx, f)
 			return err
 		})
 	}
 	for _, since := range []time.Time{{}, time.Now()} {
 		p.check("conflicts", "conflicted", func(l *ledger.Ledger) error {
-			_, err := l.List(ctx, ledger.Filter{Conflict: true, Since: since, Limit: 10})
+			_, err := l.Operations.List(ctx, ledger.Filter{Conflict: true, Since: since, Limit: 10})
 			return err
 		})
 	}
@@ -183,7 +183,7 @@ func (p *plans) checkLists(ctx context.Context) {
 				}
 				for _, f.Since = range []time.Time{{}, time.Now()} {
 					p.check(fmt.Sprintf("list %+v", f), index, func(l *ledger.Ledger) error {
-						_, err := l.List(ctx, f)
+						_, err := l.Operations.List(ctx, f)
 						return err
 					})
 				}

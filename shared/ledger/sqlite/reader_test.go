@@ -80,9 +80,9 @@ func found(t *testing.T, s *Store) string {
 		{JobKind: "nightly"}, {Dead: true}, {Conflict: true},
 	} {
 		f.Limit = 10
-		add(l.List(t.Context(), f))
+		add(l.Operations.List(t.Context(), f))
 	}
-	add(l.Ends(t.Context(), ledger.Cursor{}, 10))
+	add(l.Operations.Ends(t.Context(), ledger.Cursor{}, 10))
 	return strings.Join(words, ",")
 }
 

@@ -61,22 +61,26 @@ func TestEveryCallThatCannotRead(t *testing.T) {
 func TestEveryCallIsThere(t *testing.T) {
 	t.Parallel()
 	without := []string{ // they ask nothing
-		"Settings", "ItemsBackoff", "GiveUpAnyway", "AlertsStuck", "Reading", "Start", "Leapt", "Steady", "Conclude",
-		"SawWebhook", "WebhookEnabledAt",
+		"Settings", "Reading", "Items.Backoff", "Intents.GiveUpAnyway", "Passes.AlertsStuck", "Passes.Steady",
+		"Lookups.Conclude", "Lookups.Leapt", "Lookups.SawWebhook", "Lookups.Start", "Lookups.WebhookEnabledAt",
 	}
 	rows := map[string]bool{}
 	for _, call := range calls.All() {
 		method, _, _ := strings.Cut(call.Name, "/")
 		rows[method] = true
 	}
-	for _, of := range []reflect.Type{
-		reflect.TypeFor[*ledger.Ledger](), reflect.TypeFor[*ledger.Lookups](), reflect.TypeFor[ledger.Reading](),
-	} {
-		prefix := map[reflect.Type]string{reflect.TypeFor[*ledger.Lookups](): "Lookups."}[of]
+	called := func(of reflect.Type, prefix string) {
 		for i := range of.NumMethod() {
-			if name := of.Method(i).Name; !rows[prefix+name] && !slices.Contains(without, name) {
-				t.Errorf("calls.All has no row for %s of %s", name, of)
+			if name := prefix + of.Method(i).Name; !rows[name] && !slices.Contains(without, name) {
+				t.Errorf("calls.All has no row for %s", name)
 			}
+		}
+	}
+	called(reflect.TypeFor[*ledger.Ledger](), "")
+	called(reflect.TypeFor[*ledger.Lookups](), "Lookups.")
+	for _, noun := range reflect.VisibleFields(reflect.TypeFor[ledger.Ledger]()) {
+		if noun.IsExported() {
+			called(noun.Type, noun.Name+".")
 		}
 	}
 }

@@ -133,5 +133,5 @@ func newSubmitter(ctx context.Context, s settings, store ledger.Store) (*submit.
 	if err != nil {
 		return nil, err
 	}
-	return submit.New(submit.Options{Ledger: l, Gemini: client}), nil
+	return submit.New(submit.Options{Intents: l.Intents, Operations: l.Operations, Gemini: client}), nil
 }

@@ -14,7 +14,7 @@ var errBroken = errors.New("the receiver refused it")
 func nothing(*World) {}
 
 func ingests(e func(w *World) operation.Event) func(w *World) (any, error) {
-	return func(w *World) (any, error) { return w.Ledger.Ingest(w.Ctx, e(w)) }
+	return func(w *World) (any, error) { return w.Ledger.Operations.Ingest(w.Ctx, e(w)) }
 }
 
 func ended(delivery string, state operation.State) func(w *World) operation.Event {
@@ -51,65 +51,66 @@ func disputing(w *World) operation.Event {
 }
 
 func (w *World) intend() {
-	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{
+	got[ledger.Intent](w)(w.Ledger.Intents.Intend(w.Ctx, ledger.Intention{
 		Submission: operation.Submission{CorrelationID: "c-1", JobKind: "kind"}, Attempt: "first",
 	}))
 }
 
 var registers = func(w *World) (any, error) {
-	registered, err := w.Ledger.Register(w.Ctx, w.registration())
+	registered, err := w.Ledger.Operations.Register(w.Ctx, w.registration())
 	return registered.Record.State, err // after a lost answer the operation counts as known
 }
 
 var operationCalls = []Call{
-	{Name: "Register/a new one", Arrange: nothing, Act: registers},
-	{Name: "Register/with an intent", Arrange: (*World).intend, Act: registers},
-	{Name: "Register/after its end [W5]", Arrange: func(w *World) {
+	{Name: "Operations.Register/a new one", Arrange: nothing, Act: registers},
+	{Name: "Operations.Register/with an intent", Arrange: (*World).intend, Act: registers},
+	{Name: "Operations.Register/after its end [W5]", Arrange: func(w *World) {
 		got[any](w)(ingests(ended("early", operation.Succeeded))(w))
 	}, Act: registers},
-	{Name: "Register/after its end under another name [K6]", Arrange: func(w *World) {
+	{Name: "Operations.Register/after its end under another name [K6]", Arrange: func(w *World) {
 		got[any](w)(ingests(misnamed)(w))
 	}, Act: registers},
-	{Name: "Register/long after its end [L3]", Arrange: func(w *World) { got[any](w)(ingests(past)(w)) }, Act: registers},
-	{Name: "Register/where effects of a former record are left [L3]", Arrange: func(w *World) {
+	{Name: "Operations.Register/long after its end [L3]", Arrange: func(w *World) { got[any](w)(ingests(past)(w)) },
+		Act: registers},
+	{Name: "Operations.Register/where effects of a former record are left [L3]", Arrange: func(w *World) {
 		w.succeed()
 		w.expire(ledger.OperationPath(key))
 		got[any](w)(ingests(ended("early", operation.Succeeded))(w))
 	}, Act: registers},
-	{Name: "Ingest/applied", Arrange: (*World).register, Act: ingests(ended("d1", operation.Succeeded))},
-	{Name: "Ingest/with its id [K6]", Arrange: (*World).register, Act: ingests(marked)},
-	{Name: "Ingest/long after its end [L3]", Arrange: (*World).register, Act: ingests(past)},
-	{Name: "Ingest/where effects of a former record are left [L3]", Arrange: func(w *World) {
+	{Name: "Operations.Ingest/applied", Arrange: (*World).register, Act: ingests(ended("d1", operation.Succeeded))},
+	{Name: "Operations.Ingest/with its id [K6]", Arrange: (*World).register, Act: ingests(marked)},
+	{Name: "Operations.Ingest/long after its end [L3]", Arrange: (*World).register, Act: ingests(past)},
+	{Name: "Operations.Ingest/where effects of a former record are left [L3]", Arrange: func(w *World) {
 		w.succeed()
 		w.expire(ledger.OperationPath(key))
 		w.register()
 	}, Act: ingests(ended("d1", operation.Succeeded))},
-	{Name: "Ingest/dropped", Arrange: (*World).succeed, Act: ingests(ended("d2", operation.Running))},
-	{Name: "Ingest/another end [M5]", Arrange: (*World).succeed, Act: ingests(ended("d3", operation.Failed))},
-	{Name: "Ingest/unregistered [W5]", Arrange: nothing, Act: ingests(marked)},
-	{Name: "Ingest/binds an intent [G6]", Arrange: (*World).intend, Act: ingests(marked)},
-	{Name: "Ingest/under another name [K6]", Arrange: (*World).register,
+	{Name: "Operations.Ingest/dropped", Arrange: (*World).succeed, Act: ingests(ended("d2", operation.Running))},
+	{Name: "Operations.Ingest/another end [M5]", Arrange: (*World).succeed, Act: ingests(ended("d3", operation.Failed))},
+	{Name: "Operations.Ingest/unregistered [W5]", Arrange: nothing, Act: ingests(marked)},
+	{Name: "Operations.Ingest/binds an intent [G6]", Arrange: (*World).intend, Act: ingests(marked)},
+	{Name: "Operations.Ingest/under another name [K6]", Arrange: (*World).register,
 		Act: ingests(misnamed)},
-	{Name: "Ingest/of another operation [K6]", Arrange: (*World).registerEarly, Act: ingests(disputing)},
-	{Name: "MakeDueNow", Arrange: (*World).registerEarly, Act: func(w *World) (any, error) {
-		return w.Ledger.MakeDueNow(w.Ctx, key)
+	{Name: "Operations.Ingest/of another operation [K6]", Arrange: (*World).registerEarly, Act: ingests(disputing)},
+	{Name: "Operations.MakeDueNow", Arrange: (*World).registerEarly, Act: func(w *World) (any, error) {
+		return w.Ledger.Operations.MakeDueNow(w.Ctx, key)
 	}},
-	{Name: "Abandon", Arrange: (*World).register, Act: func(w *World) (any, error) {
-		return w.Ledger.Abandon(w.Ctx, key, ledger.Abandonment{By: "an operator", Why: "it is gone"})
+	{Name: "Operations.Abandon", Arrange: (*World).register, Act: func(w *World) (any, error) {
+		return w.Ledger.Operations.Abandon(w.Ctx, key, ledger.Decision{By: "an operator", Why: "it is gone"})
 	}},
-	{Name: "ResolveConflict", Arrange: func(w *World) {
+	{Name: "Operations.ResolveConflict", Arrange: func(w *World) {
 		w.succeed()
 		got[any](w)(ingests(ended("d3", operation.Failed))(w))
 	}, Act: func(w *World) (any, error) {
-		seen, err := w.Ledger.Record(w.Ctx, key)
+		seen, err := w.Ledger.Operations.Read(w.Ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		return w.Ledger.ResolveConflict(w.Ctx, seen, ledger.Abandonment{By: "an operator", Why: "the first is true"})
+		return w.Ledger.Operations.ResolveConflict(w.Ctx, seen, ledger.Decision{By: "an operator", Why: "the first is true"})
 	}},
-	{Name: "ResolveUnregistered", Arrange: func(w *World) { got[any](w)(ingests(marked)(w)) },
+	{Name: "Operations.ResolveUnregistered", Arrange: func(w *World) { got[any](w)(ingests(marked)(w)) },
 		Act: func(w *World) (any, error) {
-			return w.Ledger.ResolveUnregistered(w.Ctx, key, ledger.Abandonment{By: "an operator", Why: "it is not ours"})
+			return w.Ledger.Operations.ResolveUnregistered(w.Ctx, key, ledger.Decision{By: "an operator", Why: "it is not ours"})
 		}},
 	{Name: "StoreSettings", Arrange: nothing, Act: func(w *World) (any, error) {
 		_, err := w.Ledger.StoreSettings(w.Ctx, ledger.NewStoredSettings("serve", w.Ledger.Settings().Rules, nil))
@@ -117,37 +118,40 @@ var operationCalls = []Call{
 	}},
 	// After an error serve adds the refusals again, since it cannot know that they were added: their count
 	// may then be too high, and is never too low.
-	{Name: "AddRefusals", Arrange: nothing, Once: true, Act: func(w *World) (any, error) {
+	{Name: "Passes.AddRefusals", Arrange: nothing, Once: true, Act: func(w *World) (any, error) {
 		var refused ledger.Refusals
 		refused.Refuse("signature", time.Unix(0, 0))
-		_, err := w.Ledger.AddRefusals(w.Ctx, refused, time.Unix(0, 0))
+		_, err := w.Ledger.Passes.AddRefusals(w.Ctx, refused, time.Unix(0, 0))
 		return nil, err
 	}, Loose: []string{"count", "version", "_revision"}},
-	{Name: "StorePause", Arrange: nothing, Act: func(w *World) (any, error) {
-		return nil, w.Ledger.StorePause(w.Ctx, ledger.EffectsPaused)
+	{Name: "Passes.StorePause", Arrange: nothing, Act: func(w *World) (any, error) {
+		return nil, w.Ledger.Passes.StorePause(w.Ctx, ledger.EffectsPaused)
 	}},
-	{Name: "NoteCondition", Arrange: (*World).register, Act: notes},
-	{Name: "NoteCondition/missing for long [R4]", Arrange: func(w *World) {
+	{Name: "Operations.RecordCondition", Arrange: (*World).register, Act: notes},
+	{Name: "Operations.RecordCondition/missing for long [R4]", Arrange: func(w *World) {
 		w.register()
 		got[any](w)(notes(w))
 		w.Store.Advance(24 * time.Hour)
 	}, Act: notes},
-	{Name: "BringBack", Arrange: nothing, Act: func(w *World) (any, error) {
-		return w.Ledger.BringBack(w.Ctx, w.Start)
+	{Name: "Passes.RepairDueTimes", Arrange: nothing, Act: func(w *World) (any, error) {
+		return w.Ledger.Passes.RepairDueTimes(w.Ctx, w.Start)
 	}},
-	{Name: "AlertAbout", Arrange: nothing, Act: func(w *World) (any, error) {
-		alerted, err := w.Ledger.AlertAbout(w.Ctx, "webhooks/w1", ledger.AlertDisabled, w.Start, "switched off")
+	{Name: "Passes.AlertAbout", Arrange: nothing, Act: func(w *World) (any, error) {
+		alerted, err := w.Ledger.Passes.AlertAbout(w.Ctx, "webhooks/w1", ledger.AlertDisabled, w.Start, "switched off")
 		return alerted.Planned, err
 	}},
-	{Name: "Forget", Arrange: func(w *World) {
+	{Name: "Operations.Forget", Arrange: func(w *World) {
 		w.claim()
 		w.record(0, 3)
-		w.must(w.Ledger.Finish(w.Ctx, w.Lease))
-	}, Act: func(w *World) (any, error) { return w.Ledger.Forget(w.Ctx, key) }, Settled: []error{ledger.ErrNotFound}},
+		w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease))
+	}, Act: func(w *World) (any, error) {
+		return w.Ledger.Operations.Forget(w.Ctx,
+			key)
+	}, Settled: []error{ledger.ErrNotFound}},
 }
 
 func notes(w *World) (any, error) {
-	return w.Ledger.NoteCondition(w.Ctx, key, ledger.ConditionNotFound)
+	return w.Ledger.Operations.RecordCondition(w.Ctx, key, ledger.ConditionNotFound)
 }
 
 // due is a pass that has found the world's operation an hour after its submission.
@@ -165,7 +169,7 @@ func claimed(w *World) {
 }
 
 func postpones(w *World) (any, error) {
-	p, err := w.Ledger.ClaimLookUp(w.Ctx, w.operation, w.lookups.Start())
+	p, err := w.Ledger.Passes.ClaimLookUp(w.Ctx, w.operation, w.lookups.Start())
 	return []any{p.Stuck, p.Alert, p.Planned}, err
 }
 
@@ -173,7 +177,7 @@ func postpones(w *World) (any, error) {
 func old(w *World) {
 	r := w.registration()
 	r.SubmittedAt = w.Start.Add(-5 * time.Hour)
-	got[ledger.Registered](w)(w.Ledger.Register(w.Ctx, r))
+	got[ledger.Registered](w)(w.Ledger.Operations.Register(w.Ctx, r))
 	w.pass(0)
 }
 
@@ -193,27 +197,27 @@ func died(w *World) {
 }
 
 var passCalls = []Call{
-	{Name: "ClaimLookUp", Arrange: due, Act: postpones, Settled: []error{ledger.ErrConflict}},
-	{Name: "ClaimLookUp/stuck [R4]", Arrange: func(w *World) {
+	{Name: "Passes.ClaimLookUp", Arrange: due, Act: postpones, Settled: []error{ledger.ErrConflict}},
+	{Name: "Passes.ClaimLookUp/stuck [R4]", Arrange: func(w *World) {
 		w.register()
 		w.pass(24 * time.Hour)
 	}, Act: postpones, Settled: []error{ledger.ErrConflict}},
-	{Name: "AlertStuck", Arrange: func(w *World) {
+	{Name: "Passes.AlertStuck", Arrange: func(w *World) {
 		w.register()
 		w.pass(24 * time.Hour)
 		w.operation.Quiet = true
-		w.operation = got[ledger.LookUpClaim](w)(w.Ledger.ClaimLookUp(w.Ctx, w.operation, w.lookups.Start())).Operation
+		w.operation = got[ledger.LookUpClaim](w)(w.Ledger.Passes.ClaimLookUp(w.Ctx, w.operation, w.lookups.Start())).Operation
 	}, Act: func(w *World) (any, error) {
-		p, err := w.Ledger.AlertStuck(w.Ctx, w.operation)
+		p, err := w.Ledger.Passes.AlertStuck(w.Ctx, w.operation)
 		return []any{p.Stuck, p.Alert, p.Planned}, err
 	}, Settled: []error{ledger.ErrConflict}},
-	{Name: "IngestAnswer/ended", Arrange: claimed, Act: func(w *World) (any, error) {
+	{Name: "Operations.IngestAnswer/ended", Arrange: claimed, Act: func(w *World) (any, error) {
 		e := w.event("reconcile-1", operation.Succeeded)
 		e.Source = operation.Reconcile
-		return w.Ledger.IngestAnswer(w.Ctx, w.operation, e)
+		return w.Ledger.Operations.IngestAnswer(w.Ctx, w.operation, e)
 	}},
-	{Name: "NoteAnswer", Arrange: claimed, Act: func(w *World) (any, error) {
-		return w.Ledger.NoteAnswer(w.Ctx, w.operation, ledger.ConditionNotFound)
+	{Name: "Operations.RecordAnswer", Arrange: claimed, Act: func(w *World) (any, error) {
+		return w.Ledger.Operations.RecordAnswer(w.Ctx, w.operation, ledger.ConditionNotFound)
 	}},
 	{Name: "Lookups.Prepare", Arrange: old, Act: prepares},
 	{Name: "Lookups.Claim", Arrange: old, Act: func(w *World) (any, error) {
@@ -230,8 +234,8 @@ var passCalls = []Call{
 	{Name: "Lookups.Report", Arrange: func(w *World) { w.pass(0) }, Act: func(w *World) (any, error) {
 		return nil, w.lookups.Report(w.Ctx, ledger.Pass{Began: w.Start, Ended: w.Start, Outcome: ledger.PassDone})
 	}},
-	{Name: "BeginLookups", Act: func(w *World) (any, error) {
-		_, err := w.Ledger.BeginLookups(w.Ctx, time.Minute)
+	{Name: "Passes.Begin", Act: func(w *World) (any, error) {
+		_, err := w.Ledger.Passes.Begin(w.Ctx, time.Minute)
 		return nil, err
 	}, Reads: true, Spares: ledger.PassesCollection},
 }

@@ -117,7 +117,9 @@ func (w *World) event(delivery string, state operation.State) operation.Event {
 	}
 }
 
-func (w *World) register() { got[ledger.Registered](w)(w.Ledger.Register(w.Ctx, w.registration())) }
+func (w *World) register() {
+	got[ledger.Registered](w)(w.Ledger.Operations.Register(w.Ctx, w.registration()))
+}
 
 // registerEarly registers an operation that is not due before a lease is over.
 func (w *World) registerEarly() {
@@ -129,7 +131,7 @@ func (w *World) registerEarly() {
 
 func (w *World) succeed() {
 	w.register()
-	got[ledger.Receipt](w)(w.Ledger.Ingest(w.Ctx, w.event("success", operation.Succeeded)))
+	got[ledger.Receipt](w)(w.Ledger.Operations.Ingest(w.Ctx, w.event("success", operation.Succeeded)))
 }
 
 func (w *World) claim() {
@@ -139,7 +141,7 @@ func (w *World) claim() {
 
 func (w *World) claimAgain() {
 	w.Helper()
-	grant := got[ledger.Grant](w)(w.Ledger.Claim(w.Ctx, key, publish))
+	grant := got[ledger.Grant](w)(w.Ledger.Effects.Claim(w.Ctx, key, publish))
 	if w.Lease = grant.Lease; grant.Verdict != ledger.Claimed {
 		w.Fatalf("the claim is %s", grant.Verdict)
 	}
@@ -147,7 +149,7 @@ func (w *World) claimAgain() {
 
 func (w *World) die() {
 	w.claim()
-	w.must(w.Ledger.MarkDead(w.Ctx, w.Lease, errBroken))
+	w.must(w.Ledger.Effects.MarkDead(w.Ctx, w.Lease, errBroken))
 }
 
 // expire deletes a document, as the store does when it has expired.
@@ -161,9 +163,9 @@ func (w *World) expire(path ledger.Path) {
 func (w *World) pass(d time.Duration) {
 	w.Helper()
 	w.Store.Advance(d)
-	w.lookups = got[*ledger.Lookups](w)(w.Ledger.BeginLookups(w.Ctx, time.Minute))
+	w.lookups = got[*ledger.Lookups](w)(w.Ledger.Passes.Begin(w.Ctx, time.Minute))
 	due := got[ledger.Page[ledger.DueOperation]](w)
-	found := due(w.Ledger.DueOperations(w.Ctx, w.lookups.Start(), ledger.Cursor{}, 10))
+	found := due(w.Ledger.Operations.Due(w.Ctx, w.lookups.Start(), ledger.Cursor{}, 10))
 	if len(found.Items) > 0 {
 		w.operation = found.Items[0]
 	}

@@ -80,33 +80,33 @@ func run(ctx context.Context, l *ledger.Ledger, call string, args []string) (out
 	}
 	switch call {
 	case "intend":
-		return l.Intend(ctx, ledger.Intention{
+		return l.Intents.Intend(ctx, ledger.Intention{
 			Submission: operation.Submission{CorrelationID: "of-" + string(key.ID()), JobKind: "test"},
 		})
 	case "register":
-		return l.Register(ctx, ledger.Registration{
+		return l.Operations.Register(ctx, ledger.Registration{
 			Name: name, Submission: operation.Submission{CorrelationID: "of-" + string(key.ID())},
 		})
 	case "event":
-		return l.Ingest(ctx, operation.Event{
+		return l.Operations.Ingest(ctx, operation.Event{
 			Name: name, DeliveryID: args[1], Source: operation.Webhook, State: operation.State(args[1]),
 			UpdateTime: time.Now(),
 		})
 	case "note":
-		return l.NoteCondition(ctx, key, ledger.Condition(args[1]))
+		return l.Operations.RecordCondition(ctx, key, ledger.Condition(args[1]))
 	case "claim":
-		grant, err := l.Claim(ctx, key, "publish")
+		grant, err := l.Effects.Claim(ctx, key, "publish")
 		return grant.Lease, err
 	case "extend":
-		return nil, l.Extend(ctx, lease)
+		return nil, l.Effects.Extend(ctx, lease)
 	case "finish":
-		return nil, l.Finish(ctx, lease)
+		return nil, l.Effects.Finish(ctx, lease)
 	case "due":
-		return l.DueEffects(ctx, time.Now().Add(time.Hour), ledger.Cursor{}, 100)
+		return l.Effects.Due(ctx, time.Now().Add(time.Hour), ledger.Cursor{}, 100)
 	case "show":
-		return l.Show(ctx, key)
+		return l.Operations.Show(ctx, key)
 	case "intent":
-		return l.Intent(ctx, "of-"+string(key.ID()))
+		return l.Intents.Read(ctx, "of-"+string(key.ID()))
 	}
 	return nil, fmt.Errorf("no call %q", call)
 }
