@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A Page is a part of a query's result, in the query's order.
@@ -142,7 +141,7 @@ func together(ctx context.Context, store Store, queries []Query, limit int) ([]D
 	slices.SortStableFunc(all, func(a, b Document) int {
 		order := a.At.Compare(b.At)
 		if order == 0 {
-			order = strings.Compare(string(a.Path), string(b.Path))
+			order = a.Path.Compare(b.Path)
 		}
 		if queries[0].Descending {
 			return -order

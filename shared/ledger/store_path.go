@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,6 +32,12 @@ func (p Path) Parent() Path {
 		p = p[:max(strings.LastIndexByte(string(p), '/'), 0)]
 	}
 	return p
+}
+
+// Compare is negative where p is before other in the order of a query's ties: segment by segment. As
+// texts "a-b/x" would be before "a/x".
+func (p Path) Compare(other Path) int {
+	return slices.Compare(strings.Split(string(p), "/"), strings.Split(string(other), "/"))
 }
 
 // The collections.

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -220,12 +219,12 @@ func (s *store) query(c *cost, q ledger.Query) []ledger.Document {
 	return documents
 }
 
-// compare orders by time, then by path, segment by segment.
+// compare orders by time, then by path.
 func compare(at time.Time, path ledger.Path, otherAt time.Time, other ledger.Path) int {
 	if order := at.Compare(otherAt); order != 0 {
 		return order
 	}
-	return slices.Compare(strings.Split(string(path), "/"), strings.Split(string(other), "/"))
+	return path.Compare(other)
 }
 
 func (d *document) matches(q ledger.Query) bool {

@@ -99,6 +99,18 @@ var ledgerOlder = []ledgerTest{
 		w.granted(publish)
 		count(1)
 	}},
+	{"an effect that failed again under an older revision fails since then, and not for longer [L5, S4]", func(w *world) {
+		w.failedOnce("batches/again")
+		w.store.Advance(time.Hour)
+		again := &ledger.Failing{Since: w.now(), Last: w.now(), Times: 1}
+		w.older(ledger.EffectPath("batches/again", publish), olderEffect{State: ledger.EffectPending, Failing: again})
+		for before, want := range map[time.Time]int{w.now().Add(-time.Minute): 0, w.now(): 1} {
+			page, err := w.ledger().Effects.Failing(w.ctx, before, ledger.Cursor{}, 1)
+			if err != nil || len(page.Items) != want {
+				w.Errorf("since %v: %+v, %v; want %d", before, page, err, want)
+			}
+		}
+	}},
 	{"a body that an older revision ingested needs no operator, and hides no other [L5, W6]", func(w *world) {
 		for _, id := range []string{"d1", "d2", "d3"} {
 			w.keep(suspect(id))

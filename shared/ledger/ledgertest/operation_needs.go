@@ -124,6 +124,28 @@ var operationNeeds = []ledgerTest{
 		}
 		equal(w, "done", len(failing().Items), 0)
 	}},
+	{"of effects that fail since the same time, in several states, no page leaves one out [R6, S4]", func(w *world) {
+		// As texts "a-b/effects/publish" is before "a/effects/publish", because '-' is before '/'.
+		states := map[operation.Key]ledger.EffectState{
+			"batches/a": ledger.EffectPending, "batches/a-b": ledger.EffectClaimed, "batches/a.c": ledger.EffectPending,
+		}
+		for key, state := range states {
+			w.failedOnce(string(key))
+			w.older(ledger.EffectPath(key, publish), failsSince{state, ledger.Failing{Since: w.start, Times: 1}, w.start})
+		}
+		var found []operation.Key
+		for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
+			page, err := w.ledger().Effects.Failing(w.ctx, w.now(), after, 1)
+			if err != nil {
+				w.Fatal(err)
+			}
+			for _, e := range page.Items {
+				found = append(found, e.Operation)
+			}
+			after = page.Next
+		}
+		equal(w, "found", fmt.Sprint(found), "[batches/a batches/a-b batches/a.c]")
+	}},
 	{"quarantined bodies need an operator until they are ingested or resolved [W6, L4]", func(w *world) {
 		for _, s := range []ledger.Suspect{
 			{ID: "d1", Reason: "malformed"}, {ID: "d2", Reason: ledger.ReasonUnknownType}, {ID: "d3", Reason: "malformed"},
@@ -165,4 +187,11 @@ var operationNeeds = []ledgerTest{
 			}
 		}
 	}},
+}
+
+// A failsSince has what is stored of an effect that fails.
+type failsSince struct {
+	State        ledger.EffectState `json:"state" firestore:"state"`
+	Failing      ledger.Failing     `json:"failing" firestore:"failing"`
+	FailingSince time.Time          `json:"failingSince" firestore:"failingSince"`
 }
