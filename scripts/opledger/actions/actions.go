@@ -103,7 +103,7 @@ func (a *Actions) Abandon(ctx context.Context, key operation.Key, d ledger.Decis
 	})
 }
 
-// Intents.Abandon records that the operation of an intent is no longer waited for. It says which decision
+// AbandonIntent records that the operation of an intent is no longer waited for. It says which decision
 // stands, which may be an earlier one.
 func (a *Actions) AbandonIntent(ctx context.Context, id string, d ledger.Decision) (Decision, string, error) {
 	return a.decide(ctx, d, "intent "+id, "abandoned", func() (operation.Decided, error) {
@@ -166,7 +166,7 @@ func (a *Actions) ResolveUnregistered(
 		})
 }
 
-// Quarantine.Resolve records that a quarantined delivery needs nothing more [W6]. It says which decision
+// ResolveQuarantined records that a quarantined delivery needs nothing more [W6]. It says which decision
 // stands, which may be an earlier one.
 func (a *Actions) ResolveQuarantined(
 	ctx context.Context, id string, d ledger.Decision,

@@ -20,7 +20,7 @@ func Items(p ledger.ItemProgress) string {
 	return words
 }
 
-// Items.Failed says why items failed, and whether their responses are kept.
+// FailedItems says why items failed, and whether their responses are kept.
 func (v EffectView) FailedItems(e ledger.Effect) []string {
 	items := v.Failed[e.Name]
 	words := make([]string, len(items))
