@@ -52,8 +52,8 @@ func (l *protocol) withStuck(d DueOperation, now time.Time) (_ operation.Record,
 	return rec, true, alert
 }
 
-// AlertsStuck reports whether a pass that began at passStart is to alert that the operation is stuck.
-func (l Passes) AlertsStuck(d DueOperation, passStart time.Time) bool {
+// StuckAlertDue reports whether a pass that began at passStart is to alert that the operation is stuck.
+func (l Passes) StuckAlertDue(d DueOperation, passStart time.Time) bool {
 	_, _, alert := l.withStuck(d, passStart)
 	return alert
 }

@@ -26,9 +26,9 @@ func (l *protocol) now(ctx context.Context) (time.Time, error) {
 // A DueOperation is a pending operation that reconciliation should look up now.
 type DueOperation struct {
 	Record operation.Record
-	// Quiet: its claim plans no alert, because Gemini is asked first. AlertStuck plans it then.
-	Quiet bool
-	doc   Document
+	// DefersAlert: its claim plans no alert, because Gemini is asked first. AlertStuck plans it then.
+	DefersAlert bool
+	doc         Document
 	// marked: its next look-up may be later than after one interval, since a mark of the pass says so.
 	marked bool
 	// widen: the look-ups of old operations are widened.
@@ -133,7 +133,7 @@ type LookUpClaim struct {
 // and moves the due time, so that an overlapping pass does not find the operation. The move is one
 // write on the version that the query found. Only after a conflict, or an answer that was lost, is
 // the record read again. A move of this very call is recognized by its due time, which no other
-// call writes. Where the operation is stuck and not Quiet, the alert is planned in the same commit [R4].
+// call writes. Where the operation is stuck and not DefersAlert, the alert is planned in the same commit [R4].
 //
 // Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
 // has ended; otherwise as Ingest.
@@ -157,13 +157,13 @@ func (l Passes) ClaimLookUp(ctx context.Context, d DueOperation, passStart time.
 	return m.result, nil
 }
 
-// AlertStuck plans the alert that an operation is stuck, for the pass that has claimed it with Quiet and
+// AlertStuck plans the alert that an operation is stuck, for the pass that has claimed it with DefersAlert and
 // has asked Gemini since. It counts no look-up.
 //
 // Errors: ErrConflict, where the operation was changed since its claim: the next look-up alerts, an
 // interval later; otherwise as Ingest.
 func (l Passes) AlertStuck(ctx context.Context, claimed DueOperation) (LookUpClaim, error) {
-	claimed.Quiet = false
+	claimed.DefersAlert = false
 	return l.ClaimLookUp(ctx, claimed, claimed.passStart)
 }
 
@@ -186,7 +186,7 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 		d.Record.LookUps++
 	}
 	rec := d.Record
-	if !m.found.Quiet {
+	if !m.found.DefersAlert {
 		rec, m.result.Stuck, m.result.Alert = l.withStuck(d, m.passStart)
 	}
 	d.Record = rec

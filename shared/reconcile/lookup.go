@@ -9,16 +9,20 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookUp looks up all due operations. It counts every failure and goes on; its error is that of the
-// function each.
+// A look-up has five steps: mark, claim, ask, alert, ingest. A crash leaves an operation claimed whose
+// answer is not ingested. Where its claim moved it by more than an interval, a mark says so, and a later
+// pass makes it due again; else it is due an interval later in any case [R6].
+
+// lookUp looks up every operation that was due when the pass began. A failure is counted and stops
+// nothing; the error is that the first page of them could not be read.
 func (p *pass) lookUp(ctx context.Context) error {
 	for _, err := range p.lookups.Recover(ctx) {
-		p.count.fail(ctx, "making due the operations of an unfinished pass", err)
+		p.count.fail(ctx, "making due the operations of an interrupted pass", err)
 	}
 	prepare := func(page []ledger.DueOperation) {
 		for _, due := range page {
 			since := due.Record.DueAt
-			if due.Record.CreatedAt.After(since) { // it was registered late, and has waited only since then
+			if due.Record.CreatedAt.After(since) { // due before it was registered: it has waited since it was
 				since = due.Record.CreatedAt
 			}
 			p.count.oldest(&p.count.OldestOperationSeconds, p.start, since)
@@ -34,38 +38,42 @@ func (p *pass) lookUp(ctx context.Context) error {
 	})
 }
 
-// lookUpOne claims an operation for this pass, unless another pass did, and then asks Gemini for its
-// state. The alert that it is stuck waits for the answer, because it may have ended [R4]. Where the claim
-// fails, the operation stays due.
+// lookUpOne claims an operation for this pass, gets its state from Gemini's list or by its name, and
+// ingests that. Only a request by name waits for the rate limit. The stuck alert is sent after the answer,
+// unless that says that the operation has ended; a look-up that failed does not suppress it [R4]. The
+// error is that the pass has no time left.
 func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
-	due.Quiet = p.Ledger.Passes.AlertsStuck(due, p.start)
-	answer, inList := p.listed(due)
-	if !inList {
+	due.DefersAlert = p.Ledger.Passes.StuckAlertDue(due, p.start)
+	answer, listed := p.listed(due)
+	if !listed {
 		if err := p.pace.wait(ctx); err != nil {
 			return err
 		}
 	}
 	claimed, err := p.lookups.Claim(ctx, due)
 	if err != nil {
-		if !errors.Is(err, ledger.ErrConflict) { // of a conflict: another pass has claimed it, or it has ended
+		// In a conflict another pass has claimed it, or it has ended: there is nothing to do.
+		if !errors.Is(err, ledger.ErrConflict) {
 			p.count.fail(ctx, "claiming an operation for this pass", err)
 		}
 		return nil
 	}
 	p.count.add(&p.count.Checked)
-	p.reportStuck(ctx, claimed)
-	if !inList {
+	p.reportClaim(ctx, claimed)
+	if !listed {
 		answer = p.ask(ctx, due.Name())
 	}
-	if ended := answer.Known() && answer.State.Terminal(); due.Quiet && !ended && ctx.Err() == nil {
+	ended := answer.Known() && answer.State.Terminal()
+	if due.DefersAlert && !ended && ctx.Err() == nil { // an answer that was cut off says nothing of the operation
 		claimed = p.alertStuck(ctx, claimed)
 	}
 	p.ingestAnswer(ctx, claimed.Operation, answer)
 	return nil
 }
 
-// alertStuck alerts that an operation is stuck, and returns it as it is now. Where its record changed
-// after the claim it sends no alert: the next look-up does.
+// alertStuck alerts that an operation is stuck, and returns the changed claim, or the given one after an
+// error. In a conflict the record has changed since the claim, and no alert is sent: if the operation is
+// still pending, its next look-up sends it.
 func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledger.LookUpClaim {
 	alerted, err := p.Ledger.Passes.AlertStuck(ctx, claimed.Operation)
 	if err != nil {
@@ -74,19 +82,19 @@ func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledge
 		}
 		return claimed
 	}
-	p.reportStuck(ctx, alerted)
+	p.reportClaim(ctx, alerted)
 	return alerted
 }
 
-// nameEvery: an operation that Gemini's list says is running is asked for by name at every twelfth
-// look-up. The list may go on to say so after it has ended.
-const nameEvery = 12
+// byNameEvery: Gemini's list may show an operation as running after it has ended. So one that the list
+// shows as running is asked for by its name at every twelfth look-up.
+const byNameEvery = 12
 
-// listed returns the answer of Gemini's list, where it is enough. That an operation is running is not
-// enough before it is alerted as stuck, and at every nameEvery-th look-up [R6].
+// listed returns the answer of Gemini's list, and whether it suffices. "Running" does not where this
+// look-up may alert that the operation is stuck, and at every byNameEvery-th look-up [R6].
 func (p *pass) listed(due ledger.DueOperation) (lookup.Answer, bool) {
 	answer, found := p.listing.known(due.Record.Key)
-	byName := due.Quiet || (due.Record.LookUps+1)%nameEvery == 0
+	byName := due.DefersAlert || (due.Record.LookUps+1)%byNameEvery == 0
 	return answer, found && (answer.State.Terminal() || !byName)
 }
 
@@ -100,8 +108,9 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// reportStuck counts and logs an operation that is stuck, by its claim.
-func (p *pass) reportStuck(ctx context.Context, claimed ledger.LookUpClaim) {
+// reportClaim counts and logs what a claim says: that the operation is stuck, that it was alerted, that
+// the alert could not be published.
+func (p *pass) reportClaim(ctx context.Context, claimed ledger.LookUpClaim) {
 	if claimed.Stuck {
 		p.count.add(&p.count.Stuck)
 	}
@@ -112,15 +121,15 @@ func (p *pass) reportStuck(ctx context.Context, claimed ledger.LookUpClaim) {
 	p.reportUnpublished(ctx, claimed.PublishErr)
 }
 
-// ask asks Gemini for one operation by name. Where Gemini fails to answer, a batch is searched for in
-// the list.
+// ask asks Gemini for one operation by its name. Where the request is not answered, a batch is searched
+// for in the list: even "running" is better than no answer.
 func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
 	answer := p.Gemini.Lookup(ctx, name)
 	p.pace.note(answer.Err)
 	failed := answer.Reason == lookup.Unavailable || answer.Reason == lookup.Timeout
 	if failed && name.Key.Collection() == operation.Batches {
-		if listed, found := p.listing.find(ctx, name.Key); found {
-			return listed
+		if entry, found := p.listing.find(ctx, name.Key); found {
+			return entry
 		}
 	}
 	return answer

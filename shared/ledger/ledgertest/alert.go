@@ -106,7 +106,7 @@ var alertTests = []ledgerTest{
 	{"a quiet claim plans no alert: it is planned after Gemini was asked, and counts no look-up [R3, R4]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
-		due.Quiet = true
+		due.DefersAlert = true
 		claimed, err := w.ledger().Passes.ClaimLookUp(w.ctx, due, now)
 		if err != nil || claimed.Stuck || claimed.Alert || claimed.Planned != 0 {
 			w.Fatalf("ClaimLookUp: %+v, %v", claimed, err)

@@ -61,7 +61,7 @@ func TestEveryCallThatCannotRead(t *testing.T) {
 func TestEveryCallIsThere(t *testing.T) {
 	t.Parallel()
 	without := []string{ // they ask nothing
-		"Settings", "Reading", "Items.Backoff", "Intents.GiveUpAnyway", "Passes.AlertsStuck", "Passes.Steady",
+		"Settings", "Reading", "Items.Backoff", "Intents.GiveUpAnyway", "Passes.StuckAlertDue", "Passes.Steady",
 		"Lookups.Conclude", "Lookups.Leapt", "Lookups.SawWebhook", "Lookups.Start", "Lookups.WebhookEnabledAt",
 	}
 	rows := map[string]bool{}

@@ -205,7 +205,7 @@ var passCalls = []Call{
 	{Name: "Passes.AlertStuck", Arrange: func(w *World) {
 		w.register()
 		w.pass(24 * time.Hour)
-		w.operation.Quiet = true
+		w.operation.DefersAlert = true
 		w.operation = got[ledger.LookUpClaim](w)(w.Ledger.Passes.ClaimLookUp(w.Ctx, w.operation, w.lookups.Start())).Operation
 	}, Act: func(w *World) (any, error) {
 		p, err := w.Ledger.Passes.AlertStuck(w.Ctx, w.operation)
