@@ -9,59 +9,63 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Verdict is the result of a claim, in words that logs count [S9].
+// A Verdict says how a claim was answered, in words that logs count [S9].
 type Verdict string
 
 // The verdicts of a claim.
 const (
-	Claimed    Verdict = "claimed"     // the caller holds the effect and must finish or release it
+	Claimed    Verdict = "claimed"     // granted: the caller must Finish, MarkDead, Release or Continue
 	Absent     Verdict = "absent"      // there is no such effect: nothing to do
 	Done       Verdict = "done"        // it is done: nothing to do
-	Dead       Verdict = "dead"        // it was given up: nothing to do until an operator replays it
-	Held       Verdict = "held"        // another worker holds it: neither success nor failure
-	BackingOff Verdict = "backing-off" // it failed: not claimable before RetryAfter
-	Exhausted  Verdict = "exhausted"   // too many attempts ended without an outcome: it is dead now
+	Dead       Verdict = "dead"        // it is dead: nothing to do until an operator replays it
+	Held       Verdict = "held"        // another worker holds it, or a sibling run: try again after RetryAfter
+	BackingOff Verdict = "backing-off" // it waits to be retried: try again after RetryAfter
+	Exhausted  Verdict = "exhausted"   // this claim found too many expired leases, and marked it dead
 )
 
-// A Grant is the result of a claim.
+// A Grant is what a claim returns, granted or not.
 type Grant struct {
 	Verdict Verdict
-	Lease   Lease // of a claimed effect; the zero Lease otherwise
-	// RetryAfter is how long the effect cannot be claimed, where it is held or backing off.
+	Lease   Lease // of a granted claim; else zero
+	// RetryAfter is what is left of the lease that is in the way, or of the back-off.
 	RetryAfter time.Duration
-	// LastError is the last failure of an effect that was not claimed; empty where none failed.
+	// LastError is the effect's last failure, where the claim was not granted; empty where none failed.
 	LastError string
 }
 
-// A Lease is the right to run one effect once. It ends ClaimTTL after the claim or its last
-// extension, by the store's clock. From then on any worker may claim the effect, and every write
-// with this lease then fails with ErrLeaseLost [S6].
+// A Lease is the right to make one attempt at an effect. It expires ClaimTTL after the claim or its
+// last extension, by the store's clock. Then another worker may claim the effect. Once one has, every
+// write with this lease fails with ErrLeaseLost [S6]; until then its holder can still extend it.
 type Lease struct {
 	Operation operation.Key
 	Effect    string
 	Owner     string // the nonce of the claim
-	Fence     int64  // the fencing token: higher than that of every claim before
-	Attempt   int    // 1 for the first
-	Seized    bool   // the previous holder's lease ran out
-	// FailingSince is when the first of the attempts failed that count against the effect; zero:
-	// none.
+	Fence     int64  // the fencing token, which rises with every claim
+	Attempt   int    // the number of claims so far, this one included
+	Seized    bool   // the lease before expired without an outcome
+	// FailingSince is when the first failure was that counts against the effect; zero: there is none.
 	FailingSince   time.Time
 	IdempotencyKey string
 	Payload        []byte // the same on every attempt
-	// Progress is how far the items had come at the claim, of an effect that runs once per item.
+	// Progress says, of an effect that runs once per item, which items were done when it was claimed.
 	Progress ItemProgress
 }
 
-// ErrLeaseLost: another worker has claimed the effect, or its state has changed. Nothing was
-// written. The ledger does not know what the caller did; the next worker repeats it, with the same
-// idempotency key.
+// ErrLeaseLost: the caller no longer holds the effect, and this write was not made. What the caller did
+// outside the ledger may have happened. If the effect is still open, the next attempt repeats that, with
+// the same idempotency key.
 var ErrLeaseLost = errors.New("the lease was lost")
 
-// Claim requests the right to run an effect. Of any number of concurrent callers exactly one is
-// granted it [S3]. The decision rests on the effect's document, and on those of its sibling runs
-// [S8]. The operation's record is read, too: an effect is not run whose end could not be recorded
-// there, such as one whose record is ErrNewer [L6]. Errors: as Ingest. A claim whose answer was lost
-// recognizes its own write.
+// Claim requests the right to run an effect. Of concurrent callers at most one is granted it [S3],
+// because every write is conditional on the version that was read. It decides by the effect's document
+// and by its sibling runs: the first run of the effect and its reruns, of which one runs at a time [S8].
+// It fails where the operation's record cannot be read, such as one that a newer revision wrote
+// (ErrNewer [L6]): the outcome could not be recorded there.
+//
+// A grant writes the effect, and with siblings the record. Exhausted writes both. Any other verdict
+// writes nothing. Within a call a commit whose answer was lost is recognized by its nonce. After an
+// error the effect may be claimed by that nonce, which no caller has: it is held until that lease expires.
+// Errors: as Ingest.
 func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
@@ -81,13 +85,13 @@ func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Gra
 	return grant, nil
 }
 
-// claim is one try of Claim. docs are the effect's and its record's. seized is kept between tries:
-// after a commit whose answer was lost the effect no longer shows it.
+// claim is one try of Claim. docs[0] is the effect, docs[1] the operation's record. seized outlives a
+// try: once our own commit has landed, the effect no longer shows whose lease expired.
 func (l *protocol) claim(
 	ctx context.Context, docs []Document, effect Effect, now time.Time, owner string, seized *bool,
 ) (Grant, error) {
-	if verdict, early := effect.verdict(now, owner); verdict != Claimed {
-		return Grant{Verdict: verdict, RetryAfter: early, LastError: effect.LastError}, nil
+	if verdict, wait := effect.verdict(now, owner); verdict != Claimed {
+		return Grant{Verdict: verdict, RetryAfter: wait, LastError: effect.LastError}, nil
 	}
 	if effect.State == EffectClaimed && effect.Owner == owner { // our own commit, whose answer was lost
 		return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
@@ -102,9 +106,9 @@ func (l *protocol) claim(
 		effect.closeAttempt(AttemptInterrupted, nil, effect.ClaimableAt)
 		effect.Interrupted++
 		if effect.Interrupted >= interruptionsPerAttempt*l.settings.MaxAttempts {
-			effect.LastError = effect.exhausted()
-			return Grant{Verdict: Exhausted, LastError: effect.LastError},
-				l.end(ctx, docs[0], docs[1], effect, EffectDead, now, nil)
+			effect.LastError = effect.exhaustedText()
+			err := l.end(ctx, docs[0], docs[1], effect, EffectDead, now, nil)
+			return Grant{Verdict: Exhausted, LastError: effect.LastError}, err
 		}
 	}
 	others, err := l.siblingRuns(ctx, docs[1], rec, effect, now)
@@ -112,7 +116,7 @@ func (l *protocol) claim(
 		return Grant{}, err
 	}
 	if others.claimed {
-		return Grant{Verdict: Held, RetryAfter: others.until, LastError: effect.LastError}, nil
+		return Grant{Verdict: Held, RetryAfter: others.wait, LastError: effect.LastError}, nil
 	}
 	effect.State = EffectClaimed
 	before := effect.Fence
@@ -120,17 +124,17 @@ func (l *protocol) claim(
 	effect.Attempts++
 	effect.begin(before, now)
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
-	effect.DueAt = effect.ClaimableAt
+	effect.DueAt = effect.ClaimableAt // the sweep sends a message once the lease has expired
 	if err := l.commit(ctx, append(others.writes, l.writeEffect(docs[0], effect))...); err != nil {
 		return Grant{}, err
 	}
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
 }
 
-// verdict returns the result that a claim by owner would have, and the time until the effect can be
-// claimed where it is held or backing off.
+// verdict is what the effect's own document says of a claim by owner, and how long to wait where it is
+// held or backing off. Claimed means that it may be claimed, or that owner has claimed it.
 func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
-	early := max(e.ClaimableAt.Sub(now), 0)
+	wait := max(e.ClaimableAt.Sub(now), 0)
 	switch {
 	case e.State == EffectDone:
 		return Done, 0
@@ -138,24 +142,23 @@ func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 		return Exhausted, 0
 	case e.State == EffectDead:
 		return Dead, 0
-	case e.State == EffectClaimed && e.Owner != owner && early > 0:
-		return Held, early
-	case e.State == EffectPending && early > 0:
-		return BackingOff, early
+	case e.State == EffectClaimed && e.Owner != owner && wait > 0:
+		return Held, wait
+	case e.State == EffectPending && wait > 0:
+		return BackingOff, wait
 	default:
 		return Claimed, 0
 	}
 }
 
-// interruptionsPerAttempt times MaxAttempts is how often an effect's lease may run out before it is
-// DEAD. A process that is killed for lack of memory takes its neighbours' attempts with it, so an
-// interruption weighs less than a failure. Still, an effect that kills every process must not do so
-// for ever.
+// interruptionsPerAttempt: three expired leases weigh as much as one failure, because a process that is
+// killed for lack of memory interrupts innocent attempts, too. Still, an effect that kills every process
+// must not do so for ever: it is DEAD at the expired lease with the number three times MaxAttempts.
 const interruptionsPerAttempt = 3
 
-// exhausted is the LastError of an effect whose attempts ended with their process, and so left no
+// exhaustedText is the LastError of an effect that is dead because its leases expired, which leave no
 // error.
-func (e Effect) exhausted() string {
+func (e Effect) exhaustedText() string {
 	why := fmt.Sprintf("%d attempts ended with their process, before their outcome was recorded", e.Interrupted)
 	if e.LastError != "" {
 		why += "; the last error before: " + e.LastError
@@ -163,17 +166,21 @@ func (e Effect) exhausted() string {
 	return shorten(why)
 }
 
-// ClaimStatus returns the verdict that a claim would have now, and writes nothing: Claimed where it
-// would be granted. Errors: the store's; calling it again is safe.
+// ClaimStatus is what the effect's own document says of a claim now: Claimed where it may be granted. It
+// is a hint, and writes nothing: Claim also reads the sibling runs and the operation's record, and counts
+// expired leases. Errors: the store's, or that the document cannot be read. Calling it again is safe.
 func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
 	if err != nil {
 		return "", fmt.Errorf("reading the claim of effect %s of %s: %w", name, key, err)
 	}
 	doc := snapshot.Documents[0]
+	if !doc.Exists() {
+		return Absent, nil
+	}
 	effect, err := readEffect(doc)
-	if err != nil || !doc.Exists() {
-		return Absent, err
+	if err != nil {
+		return "", err
 	}
 	verdict, _ := effect.verdict(snapshot.ReadTime, "")
 	return verdict, nil
@@ -191,7 +198,8 @@ func leaseOf(effect Effect, seized bool) Lease {
 	}
 }
 
-// Extend makes the lease end ClaimTTL from now. Errors: ErrLeaseLost; else as Ingest.
+// Extend makes the lease expire ClaimTTL from now, also one that has expired and was not claimed since.
+// Errors: ErrLeaseLost; else as Ingest.
 func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	return l.withLease(ctx, lease, "extending", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
@@ -204,22 +212,14 @@ func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	})
 }
 
-// withLease is withEffect for the lease's effect.
-func (l *protocol) withLease(
-	ctx context.Context, lease Lease, doing string,
-	try func(effect Effect, read Snapshot) error, and ...Path,
-) error {
-	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, try, and...)
-}
-
-// withEffect runs try, as retry does, with the effect as it is stored. read has the effect's document
-// and those of the paths in and. An effect that does not exist is the zero Effect.
+// withEffect reads an effect, and with it the documents at more, in one snapshot, and runs try on them,
+// as often as retry does. An effect that does not exist is the zero Effect.
 func (l *protocol) withEffect(
 	ctx context.Context, key operation.Key, name, doing string,
-	try func(effect Effect, read Snapshot) error, and ...Path,
+	try func(effect Effect, read Snapshot) error, more ...Path,
 ) error {
 	what := fmt.Sprintf("%s effect %s of %s", doing, name, key)
-	paths := append([]Path{EffectPath(key, name)}, and...)
+	paths := append([]Path{EffectPath(key, name)}, more...)
 	return l.retry(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, paths...)
 		if err != nil {
@@ -233,8 +233,16 @@ func (l *protocol) withEffect(
 	})
 }
 
+// withLease is withEffect for the lease's effect.
+func (l *protocol) withLease(
+	ctx context.Context, lease Lease, doing string,
+	try func(effect Effect, read Snapshot) error, more ...Path,
+) error {
+	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, try, more...)
+}
+
 func (e Effect) heldBy(lease Lease) bool { return e.State == EffectClaimed && e.lastHeldBy(lease) }
 
-// lastHeldBy reports whether lease is the last claim of the effect, even if it was ended or
-// released since.
+// lastHeldBy reports whether no other claim of the effect was made since lease's, whether or not lease
+// has ended.
 func (e Effect) lastHeldBy(lease Lease) bool { return e.Owner == lease.Owner && e.Fence == lease.Fence }

@@ -100,7 +100,7 @@ func withKey(payload, key string) (string, error) {
 // A siblings is what a claim needs to know of the sibling runs of a run that is to be claimed.
 type siblings struct {
 	claimed bool          // a sibling is CLAIMED
-	until   time.Duration // how long until its lease ends
+	wait    time.Duration // how long until its lease expires
 	writes  []Write       // for the claim's commit
 }
 
@@ -127,7 +127,7 @@ func (l *protocol) siblingRuns(
 	}
 	for _, other := range others {
 		if other.oneOfSeveral() && other.State == EffectClaimed {
-			return siblings{claimed: true, until: max(other.ClaimableAt.Sub(now), 0)}, nil
+			return siblings{claimed: true, wait: max(other.ClaimableAt.Sub(now), 0)}, nil
 		}
 	}
 	_, write := l.writeRecord(recordDoc, rec, now)
