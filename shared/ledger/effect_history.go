@@ -71,6 +71,18 @@ func (e *Effect) closeAttempt(outcome AttemptOutcome, cause error, at time.Time)
 	}
 }
 
+// Cause returns the error of the last attempt. That of a DEAD effect is the one in its history, in at
+// most 200 bytes: LastError may begin with how often and for how long attempts had failed. Where no
+// attempt in the history is the one that it died of, it is LastError.
+func (e Effect) Cause() string {
+	if n := len(e.History); n > 0 && e.State == EffectDead {
+		if last := e.History[n-1]; last.Fence == e.Fence && last.Outcome == AttemptDead {
+			return last.Error
+		}
+	}
+	return e.LastError
+}
+
 // httpStatus returns the HTTP status of the answer that an error is about, or 0. The error, or one
 // that it wraps, knows it by a method HTTPStatus.
 func httpStatus(err error) int {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -82,7 +81,7 @@ func (l Effects) Release(ctx context.Context, lease Lease, cause error, retryAft
 		if why := l.givesUp(effect, cause, read); why != "" {
 			effect.State = EffectDead
 			effect.closeAttempt(AttemptDead, cause, now)
-			effect.LastError = shorten(why + lastErrorMark + effect.LastError)
+			effect.LastError = shorten(why + "; the last error: " + effect.LastError)
 			failure = effect.failure(now)
 			return l.die(ctx, docs[0], effect, now)
 		}
@@ -152,37 +151,20 @@ func (e Effect) failure(now time.Time) Failure {
 	return f
 }
 
-// The LastError of an effect that Release gave up: one of the two reasons, the mark, and the cause.
-const (
-	failedAttempts = "failed attempts: "
-	resultsLost    = "results lost: Gemini has said so for "
-	lastErrorMark  = "; the last error: "
-)
-
-// Cause returns the error of the last attempt: LastError without how often and for how long the
-// attempts of a DEAD effect had failed.
-func (e Effect) Cause() string {
-	givenUp := strings.HasPrefix(e.LastError, failedAttempts) || strings.HasPrefix(e.LastError, resultsLost)
-	if _, cause, found := strings.Cut(e.LastError, lastErrorMark); found && givenUp && e.State == EffectDead {
-		return cause
-	}
-	return e.LastError
-}
-
 // givesUp returns why an effect is given up whose last failure has this cause; empty: it is not.
 func (l *protocol) givesUp(e Effect, cause error, read Snapshot) string {
 	f := *e.Failing
 	failing := read.since(f.Since)
 	if _, lost := saysLost(cause); lost {
 		if since := read.since(e.Lost.Since); since >= lostAfter {
-			return fmt.Sprintf(resultsLost+"%v", since.Round(time.Second))
+			return fmt.Sprintf("results lost: Gemini has said so for %v", since.Round(time.Second))
 		}
 		return ""
 	}
 	if f.Times < l.settings.MaxAttempts || failing < l.settings.RetryFor {
 		return ""
 	}
-	return fmt.Sprintf(failedAttempts+"%d within %v", f.Times, failing.Round(time.Second))
+	return fmt.Sprintf("failed attempts: %d within %v", f.Times, failing.Round(time.Second))
 }
 
 // backoff returns how long an effect waits after its nth failure, for a jitter in [0, 1):

@@ -140,6 +140,16 @@ var effectHistory = join([]ledgerTest{
 		equal(w, "error", entry.Error, errFailed.Error())
 		equal(w, "died", w.effect(publish).DiedAt.Equal(entry.Ended), true)
 	}},
+	{"it died of what its last attempt failed with, also where that speaks as the ledger does [S4]", func(w *world) {
+		w.succeed()
+		w.store.Advance(w.fail(0).Wait)
+		said := errors.New("failed attempts: 2 at the printer; the last error: no paper")
+		equal(w, "the cause of a failure", w.effect(publish).Cause(), errFailed.Error())
+		if err := w.ledger().Effects.MarkDead(w.ctx, w.granted(publish), said); err != nil {
+			w.Fatalf("MarkDead: %v", err)
+		}
+		equal(w, "the cause of its death", w.effect(publish).Cause(), said.Error())
+	}},
 	{"an effect that an earlier version claimed is finished without an entry", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
