@@ -34,6 +34,7 @@ type action struct {
 	who     bool // the operator is recorded
 	why     bool // a reason must be given, and is recorded
 	runs    bool // an effect is run
+	kept    bool // it is done to a delivery in quarantine, and to no operation
 	command string
 	// can reports whether the state of the subject allows it.
 	can func(subject) bool
@@ -151,7 +152,7 @@ var table = []action{
 		},
 	},
 	{
-		name: "retry", label: "Ingest it again", command: "opledger quarantine retry DELIVERY",
+		name: "retry", label: "Ingest it again", kept: true, command: "opledger quarantine retry DELIVERY",
 		title: func(s subject) string { return fmt.Sprintf("Ingest the delivery %s again?", s.Delivery.ID) },
 		happens: []string{
 			"This revision reads the body again. If it can, the event is applied under the delivery's own id, once.",
@@ -164,7 +165,7 @@ var table = []action{
 		},
 	},
 	{
-		name: "resolve-delivery", label: "Resolve", who: true, why: true,
+		name: "resolve-delivery", label: "Resolve", kept: true, who: true, why: true,
 		command: "opledger quarantine resolve DELIVERY --reason 'WHY'",
 		title:   func(s subject) string { return fmt.Sprintf("Resolve the delivery %s?", s.Delivery.ID) },
 		happens: []string{

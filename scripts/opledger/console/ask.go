@@ -124,7 +124,7 @@ func (c *Console) overrides(paused bool) bool {
 // subject reads what an action is to be done to, and returns the address of its page.
 func (c *Console) subject(r *request, a action, key, effect string) (subject, string, error) {
 	s := subject{view: c.view(r)}
-	if strings.Contains(a.command, "DELIVERY") {
+	if a.kept {
 		delivery, _, err := c.ledger.Quarantine.Read(r, key)
 		s.Delivery = &delivery
 		return s, link("/console/quarantined", theKey, key), err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
@@ -146,10 +145,9 @@ func things(t ledger.Total, word string) string {
 
 // passTiles are what the last pass left behind.
 func passTiles(o overview.Overview) []tile {
-	pass := tile{Number: "none yet", Label: "last pass", Sub: o.PassWords(), Link: passesLink}
+	pass := tile{Number: "none yet", Label: "last pass", Sub: overview.DoneWords(o.LastPass), Link: passesLink}
 	if last := o.LastPass.Ended; !last.IsZero() {
 		pass.Number = phrase.Relative(last, o.At)
-		_, pass.Sub, _ = strings.Cut(o.PassWords(), ": ")
 	}
 	webhook := tile{Number: string(cmp.Or(o.LastPass.Webhook, ledger.WebhookUnknown)), Label: "webhook", Link: passesLink,
 		Sub: "as the last pass saw it"}

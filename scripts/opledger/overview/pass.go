@@ -59,20 +59,26 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 func (o Overview) PassWords() string {
 	last := o.LastPass
 	if last.IsZero() {
+		return DoneWords(last)
+	}
+	return phrase.Relative(last.Ended, o.At) + ", in " + phrase.Took(last.Ended.Sub(last.Began)) + ": " + DoneWords(last)
+}
+
+// DoneWords says what a pass did; of the zero one, that none has reported.
+func DoneWords(p ledger.Pass) string {
+	words := ""
+	switch {
+	case p.IsZero():
 		return "none has reported yet"
+	case p.Outcome == ledger.PassFailed:
+		return "it could not read the ledger"
+	case p.Outcome == ledger.PassErrors:
+		words = phrase.Counted(p.Errors, "error") + ", "
+	case p.Outcome == ledger.PassMore:
+		words = "its time ended before everything due was handled, "
 	}
-	words := phrase.Relative(last.Ended, o.At) + ", in " + phrase.Took(last.Ended.Sub(last.Began)) + ": "
-	switch last.Outcome {
-	case ledger.PassFailed:
-		return words + "it could not read the ledger"
-	case ledger.PassErrors:
-		words += phrase.Counted(last.Errors, "error") + ", "
-	case ledger.PassMore:
-		words += "its time ended before everything due was handled, "
-	case ledger.PassDone:
-	}
-	return words + phrase.Counted(last.Checked, "look-up") + ", " +
-		phrase.Counted(last.Settled, "completion") + " found, " + EffectWords(last)
+	return words + phrase.Counted(p.Checked, "look-up") + ", " +
+		phrase.Counted(p.Settled, "completion") + " found, " + EffectWords(p)
 }
 
 // EffectWords says what a pass did with the effects that were due. In a pause a worker runs none.

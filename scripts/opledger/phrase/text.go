@@ -35,7 +35,8 @@ func Readable(text string) string {
 // receiver is the host of an address in an error.
 var receiver = regexp.MustCompile(`https?://([^/\s"'?#@]+?)[:,;.]?(?:[/\s"'?#]|$)`)
 
-// Receiver is the host, with its port, whose address an error names; empty where it names none.
+// Receiver is the host, with its port, whose address an error names; empty where it names none. It is
+// read from the text, because the errors are those of many clients. Only words depend on it.
 func Receiver(text string) string {
 	if found := receiver.FindStringSubmatch(text); found != nil {
 		return Safe(found[1])

@@ -58,6 +58,7 @@ func (e *Error) advice() string {
 	switch {
 	case e.NotFound():
 		return "there is no such webhook"
+	// By its text: Gemini answers 400 for a wrong key, and errors about webhooks need have no details.
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden,
 		e.refused() && strings.Contains(strings.ToLower(e.Message), "api key"):
 		return "check the API key and its project"
