@@ -38,6 +38,7 @@ func (s *replaySelection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.since, "since", "", "only operations that ended, or with --dead effects that died, since "+
 		"then: 24h ago, or a time such as 2026-11-21T02:00:00Z")
 	cmd.Flags().StringVar(&s.why, "error", "", "with --dead: only effects whose last error contains this `TEXT`")
+	terminal.Selectors(cmd, "effect", "since", "error")
 }
 
 // parse reads the arguments and flags. The error joins every problem.

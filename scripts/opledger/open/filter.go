@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -20,6 +21,7 @@ func FilterFlags(cmd *cobra.Command, filter *ledger.Filter, states *[]string, co
 	flags.StringSliceVar(states, "state", nil, "only operations in this state, such as RUNNING; several: FAILED,EXPIRED")
 	flags.StringVar(collection, "collection", "", "only operations of this collection, such as batches")
 	flags.StringVar(&filter.JobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
+	terminal.Selectors(cmd, "state", "collection", "job-kind")
 }
 
 // ParseFilter adds to a filter what was typed.

@@ -19,6 +19,7 @@ import (
 func StoreFlag(cmd *cobra.Command, text *string) {
 	cmd.Flags().StringVar(text, "store", "",
 		"where the ledger is: firestore[:DATABASE] or sqlite:PATH (default $OPLEDGER_STORE)")
+	terminal.Selectors(cmd, "store")
 }
 
 // storeSettings locate the ledger.

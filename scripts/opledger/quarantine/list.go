@@ -51,6 +51,7 @@ func newList(outside terminal.Environment) *cobra.Command {
 		"only those kept for this reason, such as malformed or unknown-type")
 	cmd.Flags().BoolVar(&filter.Unresolved, "unresolved", false,
 		"only those that need an operator: neither ingested later nor resolved")
+	terminal.Selectors(cmd, "reason")
 	terminal.Exclusive(cmd, "reason", "unresolved")
 	from.Add(cmd, "deliveries")
 	terminal.WideFlag(cmd, &wide)

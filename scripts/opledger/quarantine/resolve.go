@@ -48,6 +48,7 @@ func newResolve(outside terminal.Environment) *cobra.Command {
 	m.Flags(cmd)
 	cmd.Flags().BoolVar(&unresolved, "unresolved", false, "all that need an operator: neither ingested later nor resolved")
 	cmd.Flags().StringVar(&kept, "kept-for", "", "with --unresolved: only those kept for this reason, such as malformed")
+	terminal.Selectors(cmd, "kept-for")
 	return cmd
 }
 

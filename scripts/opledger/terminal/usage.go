@@ -71,6 +71,29 @@ func Required(cmd *cobra.Command, value *string, name, usage string) {
 	})
 }
 
+// Selectors makes flags that choose, such as one of several ledgers or some of all operations, refuse an
+// empty value. It is most likely that of a variable which is not set, and would choose all, or another.
+func Selectors(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		f.Value, f.DefValue = selector{f.Value}, "" // without a default --help shows none, also of a list
+	}
+}
+
+// A selector is the value of a flag that chooses.
+type selector struct{ pflag.Value }
+
+// errEmpty: the value of a selector is empty.
+var errEmpty = errors.New("it is empty; write a value, or leave the flag out")
+
+// Set is the value's own, of a text that is not empty.
+func (s selector) Set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errEmpty
+	}
+	return s.Value.Set(text)
+}
+
 // Exclusive refuses a command line that sets more than one of these flags. Cobra's own check
 // returns an error without a type.
 func Exclusive(cmd *cobra.Command, names ...string) {
@@ -119,6 +142,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return Usagef(cmd, "there is no flag --%s%s", unknown.GetSpecifiedName(), what)
 	case errors.As(err, &empty):
 		return Usagef(cmd, "--%s: it needs a value, %s", empty.GetFlag().Name, kindOf(empty.GetFlag()))
+	case errors.As(err, &invalid) && errors.Is(err, errEmpty):
+		return Usagef(cmd, "--%s: %w", invalid.GetFlag().Name, errEmpty)
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
 		return Usagef(cmd, "--%s: %w", invalid.GetFlag().Name, diag.Duration(invalid.GetValue()))
 	case errors.As(err, &invalid):

@@ -1,11 +1,15 @@
 package terminal_test
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/test/commandtest"
 )
 
@@ -103,4 +107,49 @@ func TestOneErrorOneLine(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestEmptyChoosesNothing: a flag that chooses, given an empty value as by a variable of the shell that is
+// not set, is refused by every command: it must not choose all, nor another ledger.
+func TestEmptyChoosesNothing(t *testing.T) {
+	t.Parallel()
+	checked := map[string]bool{}
+	for path, command := range commandtest.Leaves() {
+		if strings.Contains(command.UsageString(), "(default [])") {
+			t.Errorf("%s --help shows an empty list as a default", path)
+		}
+		command.Flags().VisitAll(func(f *pflag.Flag) {
+			chooses := strings.Contains(f.Usage, "only ") && f.Value.Type() != "bool" || f.Name == "store"
+			if !chooses {
+				return
+			}
+			checked[f.Name] = true
+			for _, empty := range []string{"", " "} {
+				s := commandtest.Run(t, nil, append(strings.Fields(path), "--"+f.Name, empty)...).Want(t, terminal.ExitUsage)
+				want := "--" + f.Name + ": it is empty; write a value, or leave the flag out; see opledger " + path + " --help"
+				if got := s.Complaint(t); got != want {
+					t.Errorf("%s --%s %q: %s", path, f.Name, empty, got)
+				}
+			}
+		})
+	}
+	for _, name := range []string{"state", "collection", "job-kind", "kept-for", "reason", "effect", "since", "error"} {
+		if !checked[name] {
+			t.Errorf("no command has --%s", name)
+		}
+	}
+}
+
+// TestEmptyResolvesNothing: bodies in quarantine are not all resolved because a reason is empty [W6].
+func TestEmptyResolvesNothing(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Quarantine.Add(ctx, ledger.Suspect{ID: "msg_1", Reason: "malformed", Body: []byte("{}")})
+		return err
+	})
+	commandtest.Run(t, nil, "quarantine", "resolve", "--unresolved", "--kept-for", "", "--reason", "r", "--yes", "--store",
+		f.Store()).Want(t, terminal.ExitUsage)
+	commandtest.Run(t, nil, "quarantine", "list", "--unresolved", "--store", f.Store()).Want(t, terminal.ExitDone).
+		Says(t, "msg_1")
 }

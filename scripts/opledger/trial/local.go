@@ -84,6 +84,7 @@ func New(outside terminal.Environment) *cobra.Command {
 	flags.DurationVar(&options.MaxTime, "max-time", local.DefaultMaxTime, "how long the run may take")
 	flags.StringVar(&f.store, "store", "",
 		"where to keep the ledger: sqlite:PATH, or firestore for Google's emulators (default a temporary file)")
+	terminal.Selectors(cmd, "store")
 	terminal.JSONFlag(cmd, &outside)
 	flags.BoolVar(&f.keep, "keep", false, "keep everything running after the summary, until you press Ctrl-C")
 	serve.ActionsFlag(cmd, &f.act)
