@@ -150,7 +150,7 @@ variable "effects" {
 }
 
 variable "terminal_transitions" {
-  description = "OPLEDGER_TERMINAL_TRANSITIONS: allowed moves between ends, such as SUCCEEDED:FAILED, separated by spaces."
+  description = "OPLEDGER_TERMINAL_TRANSITIONS: allowed moves between terminal states, such as SUCCEEDED:FAILED, separated by spaces."
   type        = string
   default     = null
 

@@ -124,7 +124,7 @@ func TestEndedLocal(t *testing.T) {
 				if s.Err != "" {
 					t.Errorf("stderr %q", s.Err)
 				}
-			} else if complaint := s.Complaint(t); !strings.HasPrefix(complaint, "interrupted before the end") {
+			} else if complaint := s.Complaint(t); !strings.HasPrefix(complaint, "interrupted before the audit") {
 				t.Error(complaint)
 			}
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {

@@ -38,11 +38,11 @@ type Ledger struct {
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
-	// EffectsText is what runs when: YAML or JSON, or @FILE. Not set: one log effect on every end. All
-	// functions need the same text; a command takes the rules from the ledger.
+	// EffectsText is what runs when: YAML or JSON, or @FILE. Not set: one log effect on every terminal
+	// state. All functions need the same text; a command takes the rules from the ledger.
 	EffectsText string `env:"OPLEDGER_EFFECTS"`
-	// Transitions are allowed moves between ends, such as SUCCEEDED:FAILED, separated by spaces. The
-	// later end must have a newer time.
+	// Transitions are allowed moves between terminal states, such as SUCCEEDED:FAILED, separated by
+	// spaces. The later state must have a newer time.
 	Transitions operation.Transitions `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
 
 	// Effects are the effects in EffectsText, or the default.

@@ -68,7 +68,7 @@ func (e *UnconfirmedError) Unwrap() error { return e.Err }
 const (
 	AskedLately = "asked-lately" // the last look-up is less than the gap ago
 	Busy        = "busy"         // too many look-ups are under way
-	NotYet      = "not-yet"      // Gemini does not show the end of an abandoned operation yet
+	NotYet      = "not-yet"      // Gemini does not show yet that an abandoned operation has ended
 	// TokenLimit: the hints of the token have used up their rate.
 	TokenLimit = "token-limit"
 	// ProcessLimit: the hints of this process have used up their rate.
@@ -172,8 +172,8 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	}
 }
 
-// notYet reports whether Gemini may show an end later. A live operation was seen to be not found
-// for days.
+// notYet reports whether Gemini may show a terminal state later. A live operation was seen to be
+// not found for days.
 func notYet(answer lookup.Answer) bool {
 	return answer.Reason == lookup.NotFound || answer.Known() && !answer.State.Terminal()
 }
@@ -214,8 +214,8 @@ func (c *Confirmer) ingest(
 	if err != nil || !e.State.Terminal() || receipt.State.Terminal() || !receipt.Registered {
 		return receipt, err
 	}
-	// The hint reports an end that Gemini does not show yet, and its redelivery will be a
-	// duplicate.
+	// Gemini does not show yet the terminal state that the delivery reports, and a redelivery will
+	// be a duplicate.
 	_, err = c.ledger.Operations.MakeDueNow(ctx, receipt.Key)
 	return receipt, err
 }

@@ -13,7 +13,7 @@
 //	    The record. Only the reducer changes its state: in Ingest, and in Register for what
 //	    deliveries reported before [M7, W5]. Register creates it. Effects report their status in
 //	    it. ClaimLookUp and MakeDueNow move its due time, RecordCondition records inconclusive
-//	    look-ups, Abandon ends the waiting, ResolveConflict the concern about two ends.
+//	    look-ups, Abandon ends the waiting, ResolveConflict resolves a conflict.
 //	operations/{key}/deliveries/{id}
 //	    Created once, with the decision that it led to; never changed.
 //	operations/{key}/effects/{name}

@@ -43,7 +43,7 @@ type plan struct {
 func (l *protocol) plan(
 	ctx context.Context, before, rec operation.Record, existing map[string]Effect, bound Intent, now time.Time,
 ) (plan, error) {
-	notAfter(now, &rec.CreatedAt) // the clock was wrong then, and the age of an end is counted from it
+	notAfter(now, &rec.CreatedAt) // the clock was wrong then, and the age of the completion is counted from it
 	p := plan{record: rec}
 	var names []string
 	for _, rule := range l.settings.Rules {

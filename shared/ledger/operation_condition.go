@@ -80,8 +80,9 @@ func stuckDetail(rec operation.Record) string {
 // an operation that has ended, is not registered or does not exist.
 //
 // After an inconclusive look-up the operation is due again within an interval [R6]. Not being found
-// is not an end [R4]. From the twelfth interval on an alert is planned in the same commit, once in
-// every AlertEvery; for an abandoned operation the condition is only recorded. Errors: as Ingest.
+// is no terminal state [R4]. From the twelfth interval on an alert is planned in the same commit,
+// once in every AlertEvery; for an abandoned operation the condition is only recorded. Errors: as
+// Ingest.
 func (l Operations) RecordCondition(ctx context.Context, key operation.Key, condition Condition) (Recorded, error) {
 	return l.retryCondition(ctx, key, condition,
 		func(last *recording) error { return l.recordCondition(ctx, key, condition, last) })

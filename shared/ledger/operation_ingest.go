@@ -51,12 +51,12 @@ type Receipt struct {
 // it returns without an error the decision is durable [W3].
 //
 // A delivery that was ingested before is a Duplicate and writes nothing [W4]. An event that the
-// reducer drops leaves its delivery document and nothing else; a Conflict is noted in the record, too,
-// and an end that an operator has resolved is Dropped [M5]. One that it applies changes the record,
-// leaves its delivery and plans the effects of the new state, in one commit; then their messages are
-// published. An unknown operation becomes an unregistered record, which runs no effect [W5]. Where an
-// intent waits for the event's correlation id, the commit registers the operation and binds the intent
-// to it, whatever the reducer decides about the event itself [G6].
+// reducer drops leaves its delivery document and nothing else; a Conflict is recorded, too, and one
+// that an operator has resolved is Dropped [M5]. One that it applies changes the record, leaves its
+// delivery and plans the effects of the new state, in one commit; then their messages are
+// published. An unknown operation becomes an unregistered record, which runs no effect [W5]. Where
+// an intent waits for the event's correlation id, the commit registers the operation and binds the
+// intent to it, whatever the reducer decides about the event itself [G6].
 //
 // An event under another name than the operation that was registered with its correlation id is
 // about that operation only where Gemini did not issue the name. Otherwise it is about the
@@ -195,7 +195,7 @@ type decision struct {
 	receipt Receipt
 }
 
-// conflicts reports whether the event names another end than the one that stands.
+// conflicts reports whether the event names another terminal state than the one that stands.
 func (d decision) conflicts() bool { return d.receipt.Outcome == Conflict }
 
 // changes reports whether the record changes.

@@ -22,9 +22,9 @@ type Filter struct {
 	JobKind string
 	Pending bool // only operations that have not ended, in due order
 	Dead    bool // only operations with a dead effect; not together with Pending
-	// Conflict chooses operations for which an event has named another end than the one that stands
-	// [M5], the newest such event first; not together with Pending or Dead. States and Collection are
-	// then matched as JobKind is.
+	// Conflict chooses operations for which an event named another terminal state than the one that
+	// stands [M5], the newest such event first; not together with Pending or Dead. States and
+	// Collection are then matched as JobKind is.
 	Conflict bool
 	// Late, if not zero, chooses operations that are pending for too long at that time, or that Gemini
 	// does not know, the one that is late for longest first [R4]. Unregistered, if not zero, chooses
@@ -149,7 +149,7 @@ func (l *protocol) listOperations(ctx context.Context, f Filter) (Page[operation
 func (l operationsReader) Ends(ctx context.Context, after Cursor, limit int) (Page[operation.Record], error) {
 	page, err := find(ctx, l.store, queryEnds(after, limit), l.readRecord)
 	if err != nil {
-		return page, fmt.Errorf("listing the newest ends: %w", err)
+		return page, fmt.Errorf("listing the newest completions: %w", err)
 	}
 	return page, nil
 }

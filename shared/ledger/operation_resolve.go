@@ -11,17 +11,17 @@ import (
 
 // The errors of ResolveConflict.
 var (
-	// ErrNoConflict: the record has no other end beside the one that stands.
-	ErrNoConflict = errors.New("its record has no other end that waits for an operator")
-	// ErrEndsChanged: the operator has not seen the ends that the record has now.
-	ErrEndsChanged = errors.New("another end was reported meanwhile; look at it first")
+	// ErrNoConflict: the record has no terminal state beside the one that stands.
+	ErrNoConflict = errors.New("its record has no conflict that waits for an operator")
+	// ErrEndsChanged: the operator has not seen the two states that the record has now.
+	ErrEndsChanged = errors.New("another terminal state was reported meanwhile; check it first")
 )
 
-// ResolveConflict records that an operator has dealt with the two ends of an operation [M5], as they
-// are in seen, the record that the operator saw. The end that stands does not change, and no effect
-// runs. The conflict leaves the lists, and the record keeps the other end. The same end again is no
-// news, and a further, different one is a new conflict. It returns the resolution that stands: of
-// several about one end the first. Calling it again is safe.
+// ResolveConflict records that an operator has resolved the conflict of an operation [M5], as it is
+// in seen, the record that the operator saw. The state that stands does not change, and no effect
+// runs. The conflict leaves the lists, and the record keeps the other state. That state reported
+// again is dropped; a third one is a new conflict. It returns the resolution that stands: the first
+// of a conflict. Calling it again is safe.
 //
 // Errors: ErrNotFound; ErrNoConflict; ErrEndsChanged; ErrNoReason; else as Ingest.
 func (l Operations) ResolveConflict(

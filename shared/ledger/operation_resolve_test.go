@@ -15,7 +15,7 @@ func TestSameEnds(t *testing.T) {
 	}
 	for what, change := range map[string]func(*operation.Record){
 		"":                 func(r *operation.Record) { r.Version++ },
-		"another end":      func(r *operation.Record) { r.State = operation.Cancelled },
+		"another state":    func(r *operation.Record) { r.State = operation.Cancelled },
 		"another conflict": func(r *operation.Record) { r.ConflictState = operation.Cancelled },
 		"reported again":   func(r *operation.Record) { r.ConflictAt = time.Unix(2, 0) },
 	} {

@@ -52,9 +52,9 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 }
 
 // queryList: operations newest first, or those with a dead effect, or pending ones in due order; or
-// those with another end than the one that stands, late ones, or unregistered ones. Each of the first
-// three perhaps of one collection, and one query for each state that the filter names, and the late ones
-// for each that is not an end; or of one job kind.
+// those with a conflict, late ones, or unregistered ones. Each of the first three perhaps of one
+// collection, and one query for each state that the filter names, and the late ones for each that
+// is not terminal; or of one job kind.
 func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,

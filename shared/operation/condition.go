@@ -2,17 +2,17 @@ package operation
 
 import "time"
 
-// A Decided says who ended the waiting for something [R4], or the concern about two ends [M5], when
-// and why.
+// A Decided says who ended the waiting for something [R4], or resolved a conflict [M5], when and
+// why.
 type Decided struct {
 	At  time.Time `json:"at" firestore:"at"` // the store's time
 	By  string    `json:"by,omitempty" firestore:"by,omitempty"`
 	Why string    `json:"why" firestore:"why"`
 }
 
-// A Resolution is an operator's decision that the conflict of one end with another is resolved [M5].
+// A Resolution is an operator's decision that the conflict of two terminal states is resolved [M5].
 type Resolution struct {
-	Stands State `json:"stands" firestore:"stands"` // the end that stood; beside another it does not count
+	Stands State `json:"stands" firestore:"stands"` // the state that stood; beside another it does not count
 	Decided
 }
 

@@ -42,7 +42,7 @@ type Result struct {
 	Counts       *Counts `json:"counts,omitempty" firestore:"counts,omitempty"`
 }
 
-// Counts are the numbers of a batch's requests by their end.
+// Counts are the numbers of a batch's requests by their outcome.
 type Counts struct {
 	Total     int64 `json:"total" firestore:"total"`
 	Succeeded int64 `json:"succeeded" firestore:"succeeded"`

@@ -51,7 +51,7 @@ type counter struct {
 	Summary
 	denied sync.Once
 	// succeeded counts the operations that this pass settled as SUCCEEDED. Gemini delivers an event
-	// for each of those, and for only some of the other ends.
+	// for each of those, and for only some of the other terminal states.
 	succeeded int
 	newer     map[ledger.Path]error // the documents of a newer revision
 	first     string                // the first error that fail counted

@@ -11,7 +11,7 @@ import (
 )
 
 // An Endpoint is the webhook that Gemini delivers to. Gemini disables it after deliveries have
-// failed for a while, without an event. From then on every end waits for a look-up.
+// failed for a while, without an event. From then on every completion waits for a look-up.
 type Endpoint struct {
 	Webhooks *webhooks.Client
 	URL      string

@@ -51,7 +51,8 @@ type Options struct {
 	// Endpoint is checked in every pass; nil: none is.
 	Endpoint *Endpoint
 	// Dynamic: deliveries come by dynamic webhooks, which cannot be checked. Without them and without
-	// an enabled Endpoint every end waits for a look-up, and look-ups do not become rarer with age.
+	// an enabled Endpoint every completion waits for a look-up, and look-ups do not become rarer with
+	// age.
 	Dynamic bool
 	// Effects says whether effects are paused, for the report of the pass; empty: it cannot know.
 	Effects ledger.Pause

@@ -49,7 +49,7 @@ func checkInteraction(body operations.CreateInteractionRequestBody) error {
 		return fmt.Errorf("%w: an interaction needs a model or an agent", ErrInput)
 	}
 	if streamed {
-		return fmt.Errorf("%w: an interaction that is streamed has no end to wait for; leave stream out", ErrInput)
+		return fmt.Errorf("%w: a streamed interaction runs in the foreground; leave stream out", ErrInput)
 	}
 	return nil
 }

@@ -209,7 +209,7 @@ func (s *state) ingest(in input) output {
 			out.Planned = s.plan()
 		}
 		r.UpdateTime = in.UpdateTime
-	case "conflict": // the first end stands, the other is noted [M5]
+	case "conflict": // the first terminal state stands, the other is recorded [M5]
 		r.Version++
 		r.Conflict, r.ConflictBy = in.State, in.Source
 	}

@@ -1,4 +1,4 @@
-"""A client of opledger: submit an operation to Gemini once, wait for its end, verify its effects.
+"""A client of opledger: submit an operation to Gemini once, wait until it ends, verify its effects.
 
 Copy this file. It needs Python 3.10 and the standard library, nothing else.
 

@@ -83,7 +83,7 @@ def run(create: Create, upload: Upload, kind: str, what: str, correlation_id: st
     )
     key = submitted.operation.key
     print(key, "was submitted before" if submitted.known else "submitted", flush=True)
-    print("waits for its end, ten minutes at most; it may be stopped", file=sys.stderr)
+    print("waits until it ends, ten minutes at most; it may be stopped", file=sys.stderr)
     print(key, opledger.wait(key).state)
 
 

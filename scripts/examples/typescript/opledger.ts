@@ -1,5 +1,5 @@
 /**
- * A client of opledger: submit an operation to Gemini once, wait for its end, verify its effects.
+ * A client of opledger: submit an operation to Gemini once, wait until it ends, verify its effects.
  *
  * Copy this file. It needs Node 20, nothing else.
  *

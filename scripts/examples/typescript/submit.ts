@@ -73,7 +73,7 @@ async function main([kind, what, correlationId]: string[]): Promise<void> {
     { collection, jobKind: `example-${kind}`, patienceMs: patienceMs() },
   );
   console.log(operation.key, known ? "was submitted before" : "submitted");
-  console.error("waits for its end, ten minutes at most; it may be stopped");
+  console.error("waits until it ends, ten minutes at most; it may be stopped");
   console.log(operation.key, (await opledger.wait(operation.key)).state);
 }
 

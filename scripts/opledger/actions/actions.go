@@ -148,7 +148,7 @@ func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.D
 	if !seen.Registered && !seen.Conflicted() {
 		return a.ResolveUnregistered(ctx, seen.Key, d)
 	}
-	what := fmt.Sprintf("the two ends of %s, %s and %s,", seen.Key, seen.State, seen.ConflictState)
+	what := fmt.Sprintf("the conflict of %s, %s and %s,", seen.Key, seen.State, seen.ConflictState)
 	return a.decide(ctx, d, what, "resolved", func() (operation.Decided, error) {
 		stands, err := a.Ledger.Operations.ResolveConflict(ctx, seen, d)
 		return stands.Decided, err

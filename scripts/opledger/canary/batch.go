@@ -42,7 +42,7 @@ type Webhooks interface {
 	Find(ctx context.Context, uri string) ([]webhooks.Webhook, error)
 }
 
-// How long what follows the end of the batch may take.
+// How long the event and the effects may take after the batch has ended.
 const (
 	eventLimit  = 2 * time.Minute
 	effectLimit = 5 * time.Minute
@@ -116,7 +116,7 @@ func (c *Canary) follow(ctx context.Context, s *Step, key operation.Key) error {
 				return err
 			}
 			return cut("opledger webhook check; gcloud functions logs read "+c.Place.name("webhook"),
-				"Gemini's event did not come within %s of the end, which %s found", eventLimit, record.SettledBy)
+				"Gemini's event did not come within %s of the completion, which %s found", eventLimit, record.SettledBy)
 		}
 		s.hop("ended at Gemini", "event", record.UpdateTime, eventAt(story))
 	}

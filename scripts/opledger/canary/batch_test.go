@@ -73,7 +73,7 @@ func TestBatchCut(t *testing.T) {
 	}{
 		{"it does not end", 9, func(*world) {}, "the batch had not ended after 1h0m0s: it is PENDING", "--within"},
 		{"its event does not come", 9, func(w *world) { w.ends(operation.Reconcile, operation.Succeeded) },
-			"Gemini's event did not come within 2m0s of the end, which reconcile found", "opledger webhook check"},
+			"Gemini's event did not come within 2m0s of the completion, which reconcile found", "opledger webhook check"},
 		{"the webhook is disabled meanwhile", 1, func(w *world) { w.ends(operation.Reconcile, operation.Succeeded) },
 			"the webhook at Gemini is disabled due to failed deliveries", "webhook-disabled.md"},
 		{"it fails", 9, func(w *world) { w.ends(operation.Webhook, operation.Failed) },

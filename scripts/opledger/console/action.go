@@ -15,7 +15,7 @@ import (
 // A subject is what an action is done to: an operation, one of its effects, or a quarantined delivery.
 type subject struct {
 	Record   operation.Record
-	Conflict bool                // another end was reported than the one that stands
+	Conflict bool                // another terminal state was reported than the one that stands
 	Effect   ledger.Effect       // without a Name: none
 	Delivery *ledger.Quarantined // nil: none
 	view     phrase.EffectView
@@ -57,8 +57,8 @@ var table = []action{
 		title: func(s subject) string { return fmt.Sprintf("Look %s up now?", s.Record.Key) },
 		happens: []string{
 			"Gemini is asked about this operation now, whether or not a look-up is due.",
-			"Its answer is applied as a scheduled pass applies it: an end settles the operation and plans its effects.",
-			"An end that stands already stays, unless OPLEDGER_TERMINAL_TRANSITIONS allows the move.",
+			"Its answer is applied as by a scheduled pass: a terminal state settles the operation and plans its effects.",
+			"A settled operation keeps its state, unless OPLEDGER_TERMINAL_TRANSITIONS allows the move.",
 		},
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Version > 0 && (!s.Record.Settled() || s.Conflict)
@@ -70,15 +70,15 @@ var table = []action{
 		title: func(s subject) string { return fmt.Sprintf("Resolve the conflict of %s?", s.Record.Key) },
 		happens: []string{
 			"The operation no longer needs an operator for its conflict. Who resolved it, when and why is recorded.",
-			"The first end stands as before, and no effect runs.",
-			"A report of a further, different end is a new conflict.",
+			"The first terminal state stands as before, and no effect runs.",
+			"A report of another terminal state is a new conflict.",
 		},
 		can: func(s subject) bool { return s.ofOperation() && s.Record.Conflicted() },
 		do:  resolve,
 	},
 	{
 		name: "register", label: "Register it", command: "opledger register NAME",
-		happens: []string{"What is known already is applied, and the effects of its end are planned."},
+		happens: []string{"If it has ended, its effects are planned."},
 		can:     func(s subject) bool { return s.ofOperation() && s.Record.Version > 0 && !s.Record.Registered },
 	},
 	{
@@ -86,7 +86,7 @@ var table = []action{
 		title: func(s subject) string { return fmt.Sprintf("Resolve that %s is not registered?", s.Record.Key) },
 		happens: []string{
 			"The operation needs no operator for not being registered. Who resolved it, when and why is recorded.",
-			"It can still be registered, which plans the effects of its end.",
+			"It can still be registered; its effects are then planned.",
 		},
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Version > 0 && s.Record.Unregistered() && !s.Record.Conflicted()

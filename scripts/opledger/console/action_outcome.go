@@ -12,10 +12,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// laterEnd is what stays true of an operation that is waited for no longer [R4].
-const laterEnd = "An end that is reported later still counts: it is applied, and runs its effects."
+// laterEnd stays true of an abandoned operation [R4].
+const laterEnd = "A completion that is reported later still counts: it is applied, and its effects run."
 
-// conflictsPlaybook says more of what to do about two ends.
+// conflictsPlaybook is the playbook for a conflict.
 const conflictsPlaybook = "infra/playbooks/conflicts.md"
 
 // lookUp asks Gemini. That Gemini does not know the operation is an answer, too.
@@ -41,7 +41,7 @@ func goneOutcome(r operation.Record) outcome {
 			Words: "Gemini does not know " + key + " any more: nothing more can be learned from it. " +
 				string(r.State) + " stands.",
 			Then: []string{
-				"Compare with your own records, such as the output of the job, which end is true.", trueEnd(r),
+				"Find in your own records, such as the output of the job, how it really ended.", trueEnd(r),
 				remark(r) + "The playbook " + conflictsPlaybook + " says more.",
 			},
 		}
@@ -56,7 +56,7 @@ func goneOutcome(r operation.Record) outcome {
 			Title: "Gemini does not know it",
 			Words: "Gemini does not know " + key + ". It is looked up again at " + phrase.LocalTime(r.DueAt) + ".",
 			Then: []string{
-				"Not being found is no end: Gemini has been seen to find an operation again after days.",
+				"It may not have ended: Gemini has been seen to find an operation again after days.",
 				"If its name is wrong, or the job is gone from Gemini: abandon it. " + laterEnd,
 			},
 		}
@@ -68,14 +68,14 @@ func remark(r operation.Record) string {
 	if !r.Conflicted() {
 		return ""
 	}
-	return fmt.Sprintf("Else the remark leaves the overview %d days after the other end was reported. ",
+	return fmt.Sprintf("Else the remark leaves the overview %d days after the other state was reported. ",
 		int(overview.ConflictsFor.Hours()/24))
 }
 
-// trueEnd says what to do once it is known which of two ends is true. An operator can resolve the
-// conflict only where the record has both.
+// trueEnd says what to do once it is known which of two terminal states is true. An operator can
+// resolve the conflict only where the record has both.
 func trueEnd(r operation.Record) string {
-	other := "the other end"
+	other := "the other state"
 	if r.ConflictState != "" {
 		other = phrase.Safe(string(r.ConflictState))
 	}
@@ -97,9 +97,9 @@ func run(ctx context.Context, a *actions.Actions, s subject, d decision, rerun s
 	}
 	words, now, err := a.Replay(ctx, m)
 	done := outcome{Title: "Started", Words: words, Part: timelinePart,
-		Then: []string{"How it ends is not known yet: the timeline shows it."}}
+		Then: []string{"Its outcome will be in the timeline."}}
 	if !now {
-		done.Title = "Handed over"
+		done.Title = "Enqueued"
 	}
 	return done, err
 }

@@ -41,9 +41,9 @@ func TestGone(t *testing.T) {
 		return answer.Body.String()
 	}
 	says(t, w.get("/console/operation?key=batches%2Fdone").Body.String(), "It ended in two ways.", "SUCCEEDED stands",
-		"Ask Gemini which end is true", "If SUCCEEDED is true, nothing is to be undone. If FAILED is, undo by hand")
+		"Ask Gemini how it ended", "If SUCCEEDED is true, nothing is to be undone. If FAILED is, undo by hand")
 	says(t, lookUp("batches/done"), "Gemini does not know it any more",
-		"nothing more can be learned from it. SUCCEEDED stands.", "Compare with your own records",
+		"nothing more can be learned from it. SUCCEEDED stands.", "Find in your own records",
 		"If FAILED is, undo by hand what the effects of SUCCEEDED did. Then resolve the conflict.",
 		"leaves the overview 7 days after", conflictsPlaybook)
 	says(t, lookUp("batches/missing"), "Gemini does not know batches/missing. It is looked up again at ",
@@ -82,14 +82,14 @@ func TestStarted(t *testing.T) {
 	t.Parallel()
 	w := acting(t)
 	answer := w.post(w.question(everyAction[2].address())).Body.String()
-	says(t, answer, "Started", "was started by this process", "the timeline shows it")
+	says(t, answer, "Started", "was started by this process", "Its outcome will be in the timeline")
 	if !strings.Contains(answer, "#timeline\">See its timeline") || strings.Contains(answer, "<h1>Done") {
 		t.Errorf("%s", answer)
 	}
 	w.attempt("batches/dead", func(ctx context.Context, lease ledger.Lease) error { return w.Effects.Finish(ctx, lease) })
 	says(t, w.get("/console/operation?key=batches%2Fdead").Body.String(), "1 attempt since the replay, 2 in all")
 	w.console.options.Actions.Elsewhere, w.console.options.Actions.Overrides = true, false
-	says(t, w.post(w.question(everyAction[3].address())).Body.String(), "Handed over", "a worker runs it")
+	says(t, w.post(w.question(everyAction[3].address())).Body.String(), "Enqueued", "a worker runs it")
 }
 
 // TestPausedFirst: that an action overrides a pause is said first, on the page that offers it, too; an
@@ -200,7 +200,7 @@ func TestResolved(t *testing.T) {
 		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED")
 	form := w.question(link(askPath, "do", "resolve", theKey, "batches/done"))
 	form.Set("why", "SUCCEEDED is true")
-	says(t, w.post(form).Body.String(), "the two ends of batches/done, SUCCEEDED and FAILED, resolved by ada at ",
+	says(t, w.post(form).Body.String(), "the conflict of batches/done, SUCCEEDED and FAILED, resolved by ada at ",
 		": SUCCEEDED is true")
 	page := w.get(done).Body.String()
 	says(t, page, "Other end", "FAILED was reported by webhook, and not applied: SUCCEEDED stands; resolved ",

@@ -207,7 +207,7 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 	m.Error, m.Heading = err.Error(), "Nothing was done."
 	status := statusOf(err, http.StatusBadGateway)
 	if status == http.StatusBadGateway {
-		m.Heading = "It was not done, or not to its end."
+		m.Heading = "It was not done, or not completed."
 	}
 	return answered{status, "Not done", m}
 }

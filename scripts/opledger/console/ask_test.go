@@ -80,7 +80,7 @@ var everyAction = []asked{
 	{"rerun", "/console/operation?key=batches%2Fdone", "batches/done", "publish", "was started by this process"},
 	{"waive", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "waived by ada at "},
 	{"resolve", "/console/operation?key=batches%2Fdone", "batches/done", "",
-		"the two ends of batches/done, SUCCEEDED and FAILED, resolved by ada at "},
+		"the conflict of batches/done, SUCCEEDED and FAILED, resolved by ada at "},
 	{"resolve-unregistered", "/console/operation?key=batches%2Fstranger", "batches/stranger", "",
 		"batches/stranger, which is not registered, resolved by ada at "},
 	{"resolve-delivery", "/console/quarantined?key=msg_bad", "msg_bad", "", "the delivery msg_bad resolved by ada at "},

@@ -26,8 +26,8 @@ type Options struct {
 	Settings []config.Described
 	// Interval is that between two reconcile passes: what is late follows from it.
 	Interval time.Duration
-	// Most is how many documents of each list the overview reads, and Ends how many of the newest ends.
-	// Both must be positive.
+	// Most is how many documents of each list the overview reads, and Ends how many of the newest
+	// completions. Both must be positive.
 	Most, Ends int
 	// Every is how often a page that is being watched is read again. It must be positive.
 	Every time.Duration

@@ -10,7 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ends are the newest ends as a picture: a bar for each, as high as the logarithm of its delay.
+// ends are the newest completions as a picture: a bar for each, as high as the logarithm of its
+// delay.
 type ends struct {
 	Bars          []endBar
 	Lines         []endLine
@@ -19,7 +20,7 @@ type ends struct {
 	Width, Height int
 }
 
-// An endBar is one end.
+// An endBar is one completion.
 type endBar struct {
 	Key     operation.Key
 	By      operation.Source
@@ -42,7 +43,7 @@ const (
 	leastEnds = 50 // the picture has room for so many at least
 )
 
-// drawEnds draws ends, the newest at the right.
+// drawEnds draws completions, the newest at the right.
 func drawEnds(newestFirst []operation.Record) ends {
 	settled := slices.Clone(newestFirst)
 	slices.Reverse(settled)
@@ -56,10 +57,10 @@ func drawEnds(newestFirst []operation.Record) ends {
 		all.Lines = append(all.Lines, endLine{Y: all.Height - delayHeight(line.delay), Words: line.words})
 	}
 	for i, rec := range settled {
-		delay, words := time.Duration(0), "the time of its end is not known"
+		delay, words := time.Duration(0), "the time of its completion is not known"
 		if !rec.UpdateTime.IsZero() {
 			delay = max(0, rec.SettledAt.Sub(rec.UpdateTime))
-			words = phrase.Took(delay) + " after its end"
+			words = phrase.Took(delay) + " after it ended"
 		}
 		height := delayHeight(delay)
 		all.Bars = append(all.Bars, endBar{

@@ -30,7 +30,7 @@ func TestDrawEnds(t *testing.T) {
 			t.Errorf("%+v", all.Bars)
 		}
 	}
-	if want := "batches/2 SUCCEEDED, settled by webhook: 1h00m after its end"; all.Bars[1].Words != want {
+	if want := "batches/2 SUCCEEDED, settled by webhook: 1h00m after it ended"; all.Bars[1].Words != want {
 		t.Errorf("%q, want %q", all.Bars[1].Words, want)
 	}
 	if one := drawEnds(newestFirst[:1]); one.Plot != all.Plot {

@@ -22,7 +22,7 @@ type operationPage struct {
 	Remedies []remedy // of the operation itself
 	Effects  []effectPart
 	Withheld []effectPart // that are named in the record, and were never planned
-	Conflict bool         // another end was reported than the one that stands
+	Conflict bool         // another terminal state was reported than the one that stands
 	ShowLine string       // the command that prints the same
 }
 
@@ -108,7 +108,7 @@ func next(story ledger.Story, view phrase.EffectView) []string {
 		if r.DueAt.Before(now) {
 			due = "A look-up is " + phrase.Due(r.DueAt, now) + "."
 		}
-		words = append(words, fmt.Sprintf("Waits for its end: %s. %s", phrase.WhyPending(r, now), due))
+		words = append(words, fmt.Sprintf("Waits for its completion: %s. %s", phrase.WhyPending(r, now), due))
 		if !r.MissingSince.IsZero() {
 			words = append(words, "If its name is wrong, or the job is gone from Gemini: abandon it. "+laterEnd)
 		}

@@ -22,9 +22,9 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 		}
 	case "conflict":
 		p.Remedies = []remedy{
-			{Label: "Ask Gemini which end is true", Line: "opledger reconcile NAME" + store,
-				Explains: "If the one in the column State is, nothing is to be undone. If the other is, undo by hand what the " +
-					"effects did. If Gemini does not know it any more, compare with your own records."},
+			{Label: "Ask Gemini how it ended", Line: "opledger reconcile NAME" + store,
+				Explains: "If the one in the column State is true, nothing is to be undone. If the other is, undo by hand what " +
+					"the effects did. If Gemini does not know it any more, look in your own records."},
 			{Label: "Resolve one", Line: "opledger resolve NAME --reason 'WHY'" + store,
 				Explains: "It then leaves this list, and needs no operator any more. Open it for more."},
 		}
@@ -37,7 +37,7 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 	case "unregistered":
 		p.Remedies = []remedy{
 			{Label: "Register one", Line: "opledger register NAME" + store,
-				Explains: "If it is a job of yours. What is known is applied, and the effects of its end are planned."},
+				Explains: "If it is a job of yours. If it has ended, its effects are planned."},
 			{Label: "Resolve one", Line: "opledger resolve NAME --reason 'WHY'" + store,
 				Explains: "If it is another program's: the webhook receives events of all jobs of a project. It " +
 					"then leaves this list."},
@@ -54,7 +54,7 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 	}
 }
 
-// allowMove is how such a second end as that of an operation is applied in the future.
+// allowMove is how the second state of such a conflict is applied in the future.
 func allowMove(r operation.Record) remedy {
 	stands, refused := string(r.State), phrase.Safe(string(r.ConflictState))
 	return remedy{

@@ -79,7 +79,7 @@ func tiles(o overview.Overview) []tile {
 		open.Tone, open.Sub = phrase.Warn, "paused: none is run"
 	}
 	pending := newTile(overview.AboutPending, o.Pending.Total, "pending "+things(o.Pending.Total, "operation"),
-		"no end is waited for")
+		"none is waited for")
 	if o.Pending.Oldest != "" {
 		pending.Sub = "the oldest for " + phrase.Span(o.At.Sub(o.Pending.SubmittedAt)) + "; " + nextLookUp(o)
 	}

@@ -33,7 +33,7 @@ func TestResolveSeveral(t *testing.T) {
 	commandtest.Run(t, variables, "list", "--conflict").Want(t, terminal.ExitDone).Says(t, "batches/a", "operations/b")
 	s := resolve("y\n", "--conflict", "--collection", "operations").Want(t, terminal.ExitDone,
 		"Resolve 1 conflict: operations/b? [y/N] ")
-	if !strings.HasPrefix(s.Out, "the two ends of operations/b, SUCCEEDED and FAILED, resolved by kim at ") ||
+	if !strings.HasPrefix(s.Out, "the conflict of operations/b, SUCCEEDED and FAILED, resolved by kim at ") ||
 		!strings.HasSuffix(s.Out, "resolved 1 of 1\n") {
 		t.Errorf("%q", s.Out)
 	}

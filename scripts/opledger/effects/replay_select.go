@@ -145,7 +145,8 @@ func (s replaySelection) ofPage(
 }
 
 // chooses reports whether a dead effect died late enough, of the error that was asked for. Of one
-// that died under an earlier version, which recorded no time of it, the end of its operation counts.
+// that died under an earlier version, which recorded no time of it, the time its operation ended
+// counts.
 func (s replaySelection) chooses(e ledger.Effect, settled time.Time) bool {
 	died := e.DiedAt
 	if died.IsZero() {

@@ -139,7 +139,7 @@ func TestFollowsPause(t *testing.T) {
 	f.Dead("batches/a")
 	saw(f, ledger.EffectsPaused)
 	store := "OPLEDGER_STORE=" + f.Store()
-	const note = "effects are paused, as the ledger says: what this command starts waits for the end of the pause; " +
+	const note = "effects are paused, as the ledger says: what this command starts waits until the pause ends; " +
 		"OPLEDGER_EFFECTS_PAUSED=false runs it all the same"
 	commandtest.Run(t, []string{store}, "replay", "batches/a").Want(t, terminal.ExitDone, note).
 		Says(t, "batches/a  log  open\neffects are paused: accepted 1 effect of 1 operation;")

@@ -113,7 +113,7 @@ func (o Options) play(ctx context.Context, submitter *submitter, audit *audit) (
 	began := time.Now()
 	var ended ending
 	if audit.since, err = audit.ledger.Now(ctx); err == nil {
-		// All operations are submitted in the first simulated minutes, so that their ends overlap.
+		// All operations are submitted in the first simulated minutes, so that they overlap.
 		within := time.Duration(float64(3*time.Minute) / o.Speed)
 		ended, err = submitAndWatch(ctx, o, audit, func(ctx context.Context) error {
 			return submitter.submit(ctx, o.Operations, within)
@@ -155,7 +155,7 @@ func Faster(speed float64) []string {
 }
 
 // deployment returns settings with every duration divided by the run's speed, and one effect: it
-// posts every end to sinkURL, and its messages pass through messages.
+// posts every completion to sinkURL, and its messages pass through messages.
 func (o Options) deployment(secret, geminiURL, sinkURL string, messages *unreliable) (Deployment, error) {
 	variables := append(Faster(o.Speed),
 		"OPLEDGER_WEBHOOK_SECRET="+secret, "GEMINI_API_KEY="+APIKey, "GOOGLE_GEMINI_BASE_URL="+geminiURL,

@@ -17,5 +17,5 @@ func followsPause(outside terminal.Environment, where Location) bool {
 }
 
 // pauseNote says that a command runs no effects because another process has paused them.
-const pauseNote = "effects are paused, as the ledger says: what this command starts waits for the end of the pause; " +
+const pauseNote = "effects are paused, as the ledger says: what this command starts waits until the pause ends; " +
 	"OPLEDGER_EFFECTS_PAUSED=false runs it all the same"

@@ -39,7 +39,7 @@ func NewList(outside terminal.Environment) *cobra.Command {
 		Short: "List operations, newest first",
 		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --late lists\n" +
 			"those of them that are pending for too long, by age. --dead lists the dead effects, also of alerts, with\n" +
-			"when and why each died. --conflict lists operations that ended in two ways: the first end stands, and\n" +
+			"when and why each died. --conflict lists operations that ended in two ways: the first state stands, and\n" +
 			"the other is beside it. --unregistered lists operations that only events reported: none of their\n" +
 			"effects runs. opledger resolve takes an operation off the last two. On a terminal rows are cut to its\n" +
 			"width and times are relative; --wide shows all. A document that cannot be read, or that another\n" +
@@ -81,7 +81,7 @@ func NewList(outside terminal.Environment) *cobra.Command {
 		"only operations that an event reported and that are not registered, the newest first;\n"+
 			"without those that were resolved")
 	flags.BoolVar(&q.filter.Conflict, "conflict", false,
-		"operations for which an event named another end than the one that stands, the newest first;\n"+
+		"operations for which an event named another terminal state than the one that stands, the newest first;\n"+
 			"without those that were resolved")
 	from.Add(cmd, "operations")
 	terminal.WatchFlag(cmd, &watch)

@@ -10,8 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// printConflicts prints the operations that ended in two ways, and that no operator has resolved: the
-// end that stands, and the other.
+// printConflicts prints the conflicts that no operator has resolved: the state that stands, and the
+// other.
 func printConflicts(w io.Writer, s terminal.Screen, page ledger.Page[operation.Record]) error {
 	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no conflict waits for an operator")

@@ -25,8 +25,8 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 		Use:   "resolve [NAME] --reason TEXT",
 		Short: "Record that conflicts, or operations that are not registered, are resolved",
 		Long: "Records that an operation needs no operator any more: who decided, when and why. One that ended in\n" +
-			"two ways leaves list --conflict: the first end stands as before, the record keeps the other, and no\n" +
-			"effect runs. The same end reported again is dropped, and a further, different one is a new conflict. One\n" +
+			"two ways leaves list --conflict: the first state stands as before, the record keeps the other, and no\n" +
+			"effect runs. A repeat of the other is dropped; a third state is a new conflict. One\n" +
 			"that is not registered, because it is another program's, leaves list --unregistered; it can still be\n" +
 			"registered. For a body in quarantine there is opledger quarantine resolve.\n\n" +
 			"With --conflict or --unregistered it resolves all that opledger list shows with the same flags; of those\n" +

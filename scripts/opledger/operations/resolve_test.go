@@ -22,12 +22,12 @@ func TestResolve(t *testing.T) {
 		return commandtest.Run(t, variables, "resolve", name, "--reason", reason, "--by", "kim")
 	}
 	resolve("a", " ").Want(t, terminal.ExitUsage, "--reason: give the reason").Complaint(t)
-	resolve("batches/b", "r").Want(t, terminal.ExitFailed, "its record has no other end",
+	resolve("batches/b", "r").Want(t, terminal.ExitFailed, "its record has no conflict",
 		"opledger list --conflict").Complaint(t)
 	resolve("batches/none", "r").Want(t, terminal.ExitFailed, "opledger list shows those it has").Complaint(t)
 
 	s := resolve("a", "SUCCEEDED is true").Want(t, terminal.ExitDone)
-	if !strings.HasPrefix(s.Out, "the two ends of batches/a, SUCCEEDED and FAILED, resolved by kim at ") ||
+	if !strings.HasPrefix(s.Out, "the conflict of batches/a, SUCCEEDED and FAILED, resolved by kim at ") ||
 		!strings.HasSuffix(s.Out, ": SUCCEEDED is true\n") {
 		t.Errorf("%q", s.Out)
 	}

@@ -180,7 +180,7 @@ func TestStatusOfUnregistered(t *testing.T) {
 	commandtest.Run(t, variables, "quarantine", "list", "--unresolved").Want(t, terminal.ExitDone).Says(t, "nothing")
 	commandtest.Run(t, variables, "register", "batches/theirs").Want(t, terminal.ExitDone)
 	commandtest.Run(t, variables, "resolve", "theirs", "--reason", "r").Want(t, terminal.ExitFailed,
-		"no other end").Complaint(t)
+		"no conflict").Complaint(t)
 }
 
 // TestStatusOfFailing: an effect that has been failing for an hour needs an operator, and the error is

@@ -125,8 +125,8 @@ type Intents struct {
 	more      bool
 }
 
-// Conflicts are the operations that ended in two ways within ConflictsFor: an event named another end
-// than the one that stands [M5].
+// Conflicts are the operations that ended in two ways within ConflictsFor: an event named another
+// terminal state than the one that stands [M5].
 type Conflicts struct {
 	ledger.Total
 	// Newest is the operation of the newest such event, and At when that came.
@@ -134,8 +134,8 @@ type Conflicts struct {
 	At     time.Time     `json:"at,omitzero"`
 }
 
-// ConflictsFor is how long a conflict stays among the problems, unless an operator resolves it before.
-// The ledger keeps both ends for as long as the record.
+// ConflictsFor is how long a conflict stays among the problems, unless an operator resolves it
+// before. The ledger keeps both states for as long as the record.
 const ConflictsFor = 7 * 24 * time.Hour
 
 // Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins

@@ -17,12 +17,12 @@ type Refused struct {
 	Reason string    `json:"reason,omitempty"` // of the last
 	Since  time.Time `json:"since,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
-	// Unannounced counts the newest ends since then, where look-ups found every one of them: so Gemini's
-	// own deliveries are among those refused.
+	// Unannounced counts the newest completions since then, where look-ups found every one of them: so
+	// Gemini's own deliveries are among those refused.
 	Unannounced int `json:"unannounced"`
 }
 
-// mostEnds is how many of the newest ends are read where deliveries were refused.
+// mostEnds is how many of the newest completions are read where deliveries were refused.
 const mostEnds = 5
 
 func (o *Overview) readRefused(ctx context.Context, l ledger.Reading, _ int) error {
@@ -46,7 +46,8 @@ func (o *Overview) readRefused(ctx context.Context, l ledger.Reading, _ int) err
 	return nil
 }
 
-// unannounced counts the ends since then, newest first; 0 where a delivery reported one of them.
+// unannounced counts the completions since then, newest first; 0 where a delivery reported one of
+// them.
 func unannounced(ends []operation.Record, since time.Time) (n int) {
 	for _, r := range ends {
 		switch {
@@ -64,11 +65,11 @@ func unannounced(ends []operation.Record, since time.Time) (n int) {
 // fewRefused may be a scanner's, as in the deployed alert. Gemini redelivers what is refused.
 const fewRefused = 2
 
-// judgeRefused adds that Gemini's deliveries are refused: requests of strangers alone, and ends that a
-// look-up finds now and then, need no operator.
+// judgeRefused adds that Gemini's deliveries are refused. Requests of strangers alone need no
+// operator, and neither does a completion that a look-up finds now and then.
 func (o *Overview) judgeRefused(add adder) {
 	r := o.Refused
 	add(r.Count > fewRefused && r.Unannounced > 0, AboutWebhook, "webhook check",
-		"the webhook refused %s in %s (%s) and accepted none, and every end was found by a look-up: has it Gemini's secret?",
+		"the webhook refused %s in %s (%s) and accepted none, and look-ups found every completion: has it Gemini's secret?",
 		phrase.Counted(r.Count, "request"), o.since(r.Since), phrase.Safe(r.Reason))
 }

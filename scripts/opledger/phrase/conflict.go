@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Conflict says which other end an event named last, when and by which path, or who has resolved it,
-// and what was decided about others before; empty where no event named one.
+// Conflict says which other state an event named last, when and by which path, or who has resolved
+// it, and what was decided about others before; empty where no event named one.
 func Conflict(r operation.Record) string {
 	var words string
 	resolution, resolved := r.Resolution(r.ConflictState)

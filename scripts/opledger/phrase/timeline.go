@@ -28,17 +28,17 @@ const (
 	LaneLookUps    = "look-ups"
 )
 
-// A telling collects the events of a timeline. An event without a time is left out.
-type telling struct {
+// A timeline collects events. An event without a time is left out.
+type timeline struct {
 	view   EffectView
 	events []Event
 }
 
-func (t *telling) add(at time.Time, lane string, tone Tone, format string, args ...any) {
+func (t *timeline) add(at time.Time, lane string, tone Tone, format string, args ...any) {
 	t.span(at, time.Time{}, lane, tone, format, args...)
 }
 
-func (t *telling) span(at, end time.Time, lane string, tone Tone, format string, args ...any) {
+func (t *timeline) span(at, end time.Time, lane string, tone Tone, format string, args ...any) {
 	if !at.IsZero() {
 		t.events = append(t.events, Event{At: at, End: end, Lane: lane, Words: fmt.Sprintf(format, args...), Tone: tone})
 	}
@@ -49,7 +49,7 @@ func (t *telling) span(at, end time.Time, lane string, tone Tone, format string,
 // attempt with its duration and outcome, what operators did. What is later than v.Now is still to
 // come.
 func (v EffectView) Timeline(s ledger.Story, intent ledger.Intent) []Event {
-	t := telling{view: v}
+	t := timeline{view: v}
 	t.intent(intent)
 	t.record(s.Record)
 	for _, d := range s.Deliveries {
@@ -69,19 +69,19 @@ func (v EffectView) Timeline(s ledger.Story, intent ledger.Intent) []Event {
 	return t.events
 }
 
-func (t *telling) intent(i ledger.Intent) {
+func (t *timeline) intent(i ledger.Intent) {
 	t.add(i.CreatedAt, LaneOperation, Neutral, "intent recorded: %s", Safe(i.CorrelationID))
 	t.add(i.RenewedAt, LaneOperation, Neutral, "intent renewed by a restarted submitter")
 	t.add(i.AbandonedAt, LaneOperation, Warn, "intent given up")
 }
 
-func (t *telling) record(r operation.Record) {
+func (t *timeline) record(r operation.Record) {
 	ended := r.SettledAt
 	if ended.IsZero() {
 		ended = t.view.Now
 	}
 	if ended.After(r.SubmittedAt) {
-		tone := Neutral // how it ended is said where it ends
+		tone := Neutral // a later event shows how it ended
 		if !r.Settled() {
 			tone = Busy
 		}
@@ -120,17 +120,17 @@ func delivered(d ledger.Delivery) string {
 	return strings.Join(words, " ")
 }
 
-func (t *telling) effect(e ledger.Effect) {
+func (t *timeline) effect(e ledger.Effect) {
 	name := Safe(e.Name)
 	t.add(e.CreatedAt, name, Neutral, "planned")
-	told := false // whether the history ends with the effect's end
+	recorded := false // whether the history's last attempt shows that it is done or dead
 	for _, a := range e.History {
 		end := a.Ended
 		if a.Outcome == "" && running(e, a) {
 			end = t.view.Now
 		}
 		t.span(a.Began, end, name, attemptTone(e, a), "%s", t.view.attempted(e, a))
-		told = a.Outcome == ledger.AttemptDone || a.Outcome == ledger.AttemptDead
+		recorded = a.Outcome == ledger.AttemptDone || a.Outcome == ledger.AttemptDead
 	}
 	for _, replay := range e.Replays {
 		t.add(replay.At, name, Neutral, "replayed by %s", Safe(replay.By))
@@ -138,7 +138,7 @@ func (t *telling) effect(e ledger.Effect) {
 	switch {
 	case e.Recovered != nil:
 		t.add(e.Recovered.At, name, Neutral, "recovered as done by %s", Safe(e.Recovered.By))
-	case !told:
+	case !recorded:
 		t.add(e.DoneAt, name, Good, "done")
 		t.add(e.DiedAt, name, Bad, "dead: %s", Readable(e.LastError))
 	}
@@ -166,7 +166,7 @@ func (v EffectView) attempted(e ledger.Effect, a ledger.Attempt) string {
 		if running(e, a) {
 			return "attempt, being made for " + Span(v.Now.Sub(a.Began))
 		}
-		return "attempt, whose end an earlier version did not record"
+		return "attempt, whose outcome an earlier version did not record"
 	}
 	words := fmt.Sprintf("attempt, %s after %s", Safe(string(a.Outcome)), Took(a.Ended.Sub(a.Began)))
 	if a.Status != 0 {

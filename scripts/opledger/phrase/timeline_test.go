@@ -48,7 +48,7 @@ func TestTimeline(t *testing.T) {
 1m0s operation settled SUCCEEDED by webhook
 1m0s publish planned
 1m1s publish attempt, failed after 40ms, status 503: down\x1b
-1m10s publish attempt, whose end an earlier version did not record
+1m10s publish attempt, whose outcome an earlier version did not record
 1m15s publish replayed by ops
 1m20s publish attempt, interrupted after 30s
 3m20s publish the next attempt, in 1m12s`

@@ -50,7 +50,7 @@ func StatusTone(status operation.EffectStatus) Tone {
 	}
 }
 
-// deliveryTone is that of the decision: the end itself has the tone of its state.
+// deliveryTone is that of the decision: the operation has the tone of its state.
 func deliveryTone(d ledger.Delivery) Tone {
 	if d.Outcome == ledger.Conflict {
 		return Warn

@@ -65,10 +65,10 @@ func New(outside terminal.Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:     terminal.Program,
 		Version: versionText(debug.ReadBuildInfo()),
-		Short:   "Record long-running Gemini operations and run the side effects of their end once",
+		Short:   "Record long-running Gemini operations and run the side effects of their completion once",
 		Long: "opledger records each completion of a long-running Gemini operation once, however often it\n" +
-			"is delivered. It never rolls a finished operation back, and it runs the side effects of its\n" +
-			"end until their outcome is known.",
+			"is delivered. It never rolls a finished operation back, and it runs its side effects until\n" +
+			"their outcome is known.",
 		Example: "  opledger local\n" +
 			"  opledger serve --port 9000\n" +
 			"  opledger list --pending",

@@ -79,7 +79,7 @@ func TestConsoleActs(t *testing.T) {
 	press(commandtest.Pressed{Do: "rerun", Key: "batches/page", Effect: "log"},
 		"effect log of batches/page was started by this process")
 	press(commandtest.Pressed{Do: "resolve", Key: "batches/page4"},
-		"the two ends of batches/page4, SUCCEEDED and FAILED, resolved by "+who+
+		"the conflict of batches/page4, SUCCEEDED and FAILED, resolved by "+who+
 			" at ")
 	press(commandtest.Pressed{Do: "retry", Key: "msg_3"}, "msg_3: applied (advanced); batches/page3 is SUCCEEDED")
 	become(f, "batches/page3", "log", ledger.EffectDone)

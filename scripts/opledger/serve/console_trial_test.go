@@ -133,10 +133,10 @@ func TestTrialRemedies(t *testing.T) {
 			"nothing more can be learned from it. FAILED stands."},
 		{commandtest.Pressed{Do: "lookup", Key: "batches/gone"}, "What will happen", "It is looked up again at "},
 		{commandtest.Pressed{Do: "resolve", Key: "batches/twice"}, "What will happen",
-			"the two ends of batches/twice, FAILED and " +
+			"the conflict of batches/twice, FAILED and " +
 				"SUCCEEDED, resolved by "},
 		{commandtest.Pressed{Do: "replay", Key: "batches/report", Effect: "publish"}, "It runs when the pause ends.",
-			"<h1>Handed over</h1>"},
+			"<h1>Enqueued</h1>"},
 	} {
 		_, question := commandtest.Fetch(t, "GET", address+"/console/ask?do="+c.Do+"&key="+c.Key+"&effect="+c.Effect, "")
 		if !strings.Contains(question, c.asks) {

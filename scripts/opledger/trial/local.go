@@ -28,7 +28,7 @@ var (
 	// errNotClean: the run broke a promise.
 	errNotClean = errors.New("a promise was broken: the summary above says which")
 	// errCutShort: a run that was cut short proves nothing.
-	errCutShort = errors.New("interrupted before the end, so that nothing was audited; run it again and let it end")
+	errCutShort = errors.New("interrupted before the audit; run it again and let it end")
 )
 
 // localFlags are the flags of opledger local that are no options of the run.

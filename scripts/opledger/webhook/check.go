@@ -175,7 +175,7 @@ func checkEvents(hook webhooks.Webhook) []finding {
 	}
 	if len(refused) > 0 {
 		findings = append(findings,
-			note("%s is not subscribed to %s, which Gemini has refused: reconcile finds those ends",
+			note("%s is not subscribed to %s, which Gemini has refused: reconcile finds those completions",
 				hook.ID, strings.Join(refused, " ")))
 	}
 	return findings

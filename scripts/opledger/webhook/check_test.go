@@ -68,7 +68,7 @@ func TestWebhookCheck(t *testing.T) {
 	w.do("create").Want(t, terminal.ExitDone)
 	w.do("check").Want(t, terminal.ExitDone).Says(t,
 		"ok     webhook "+w.only()+" delivers to "+hookURL, "is enabled", "is subscribed to batch.succeeded",
-		"note   "+w.only()+" is not subscribed to batch.cancelled interaction.cancelled", "reconcile finds those ends",
+		"note   "+w.only()+" is not subscribed to batch.cancelled interaction.cancelled", "reconcile finds those completions",
 		"signs with whsec_...", "which is projects/", "/versions/1")
 	w.do("rotate").Want(t, terminal.ExitDone)
 	w.do("check").Want(t, terminal.ExitDone).Says(t, "until 2026-11-22", "/versions/1", "/versions/2")

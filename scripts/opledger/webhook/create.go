@@ -129,7 +129,7 @@ func (a *webhookAdmin) reportCreated(created webhooks.Created, version string, o
 	err := a.print("created webhook %s for %s, subscribed to %s", created.ID, created.URI,
 		strings.Join(created.Events, " "))
 	if len(created.Refused) > 0 {
-		err = errors.Join(err, a.print("Gemini does not accept %s: reconcile finds those ends",
+		err = errors.Join(err, a.print("Gemini does not accept %s: reconcile finds those completions",
 			strings.Join(created.Refused, " ")))
 	}
 	return errors.Join(err, a.printSecret(version, created.Secret, o))

@@ -46,7 +46,7 @@ func TestWebhookCreate(t *testing.T) {
 		"made the secret "+hookSecret).
 		Says(t, "created webhook "+w.only(), hookURL, "batch.succeeded",
 			"does not accept batch.cancelled interaction.cancelled",
-			"reconcile finds those ends", "/secrets/opledger-webhook/versions/1")
+			"reconcile finds those completions", "/secrets/opledger-webhook/versions/1")
 	if !seen || strings.Contains(s.Out+s.Err, w.told()[0]) {
 		t.Errorf("%+v", s)
 	}

@@ -15,8 +15,8 @@ func newDelete(outside terminal.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a webhook at Gemini; asks first",
-		Long: "Deletes a webhook at Gemini. Nothing more is delivered to it; reconcile finds every end without an\n" +
-			"event. The versions of its signing secret stay in Secret Manager.",
+		Long: "Deletes a webhook at Gemini. Nothing more is delivered to it; reconcile finds every\n" +
+			"completion. The versions of its signing secret stay in Secret Manager.",
 		Example: "  opledger webhook delete k0h9q38f6ejj1g9j7cgc\n" +
 			"  opledger webhook delete k0h9q38f6ejj1g9j7cgc --yes",
 		Args: terminal.Args(cobra.ExactArgs(1)),

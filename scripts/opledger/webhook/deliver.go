@@ -33,8 +33,8 @@ func newDeliver(outside terminal.Environment) *cobra.Command {
 		Long: "Sends an event about an operation to a webhook, to try serve or a deployment. It is signed with\n" +
 			"$OPLEDGER_WEBHOOK_SECRET: the secret of the receiver itself, or the name of its secret in Secret\n" +
 			"Manager. The answer is printed with what it means.\n\n" +
-			"The receiver cannot tell it from a delivery of Gemini's: it settles the operation, and the effects of\n" +
-			"its end run. The events are\n\n" +
+			"The receiver cannot tell it from a delivery of Gemini's: it settles the operation, and its effects\n" +
+			"run. The events are\n\n" +
 			eventsOf("batch") + eventsOf("video") + strings.TrimSuffix(eventsOf("interaction"), "\n"),
 		Example: "  opledger webhook deliver batch.succeeded batches/abc123\n" +
 			"  opledger webhook deliver batch.failed batches/abc123 --id msg_1\n" +

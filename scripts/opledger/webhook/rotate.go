@@ -24,7 +24,7 @@ func newRotate(outside terminal.Environment) *cobra.Command {
 			"Gemini also signs with the old one, and the webhook function verifies with every enabled version, so\n" +
 			"that no delivery is refused. Versions that were superseded more than 25 hours ago are disabled.\n\n" +
 			"--revoke-now is for a stolen secret: it ends the old secrets at once, here and at Gemini. Deliveries\n" +
-			"that were signed before are refused, and reconcile finds those ends. The exit code is 1 if an old\n" +
+			"that were signed before are refused, and reconcile finds those completions. The exit code is 1 if an old\n" +
 			"secret may still be accepted; the error says which, and how to disable it.",
 		Example: "  opledger webhook rotate\n" +
 			"  opledger webhook rotate --revoke-now",

@@ -22,8 +22,8 @@ func Events() []string {
 	return append(AcceptedEvents(), "batch.cancelled", "interaction.cancelled")
 }
 
-// AcceptedEvents returns the events that Gemini was seen to accept. Reconciliation finds the ends
-// without an event [R4].
+// AcceptedEvents returns the events that Gemini was seen to accept. Reconciliation finds the
+// completions without an event [R4].
 func AcceptedEvents() []string {
 	return []string{
 		"batch.succeeded", "batch.failed", "batch.expired",

@@ -44,7 +44,7 @@ var operationResolve = []ledgerTest{
 		equal(w, "without a reason", errors.Is(err, ledger.ErrNoReason), true)
 		w.resolved(false)
 	}},
-	{"two ends that an operator has dealt with are no news [M5]", func(w *world) {
+	{"a resolved conflict that is reported again is dropped [M5]", func(w *world) {
 		seen := w.contradicted()
 		first, err := w.resolve(seen)
 		equal(w, "resolved", err, nil)
