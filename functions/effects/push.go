@@ -76,7 +76,7 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 
 // outcomeOf returns the outcome of a message that could not be read: malformed if it never can be.
 func outcomeOf(err error) string {
-	if unread := new(httpfunc.Error); errors.As(err, &unread) && unread.Status != http.StatusRequestEntityTooLarge {
+	if unread, ok := errors.AsType[*httpfunc.Error](err); ok && unread.Status != http.StatusRequestEntityTooLarge {
 		return "error"
 	}
 	return "malformed"

@@ -188,7 +188,7 @@ func (request Request) intention() (ledger.Intention, operation.Problems) {
 // of Go's decoder.
 func unfit(err error) error {
 	why := "it is no JSON object"
-	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		why = fmt.Sprintf("it is not JSON (byte %d)", syntax.Offset)
 	}
 	return errors.New(why + `; a registration is {"name":"batches/abc123",…}, and an intent ` +

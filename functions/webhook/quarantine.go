@@ -22,7 +22,7 @@ const (
 func (h handler) quarantineUndecoded(r *http.Request, body []byte, err error, proof trust.Proof) (ledger.Receipt,
 	error) {
 	suspect, outcome := ledger.Suspect{Reason: string(malformed), Detail: err.Error()}, quarantined
-	if unknown := new(gemini.UnknownTypeError); errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*gemini.UnknownTypeError](err); ok {
 		suspect.Reason, suspect.Type, outcome = string(unknownType), unknown.Type, confirm.Ignored
 	}
 	return h.quarantine(r, body, suspect, outcome, proof)

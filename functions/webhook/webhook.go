@@ -144,8 +144,7 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 // fail logs a delivery that was not accepted, and answers so that Gemini redelivers it.
 func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
 	level, outcome, reason, answer := slog.LevelError, httpfunc.OutcomeOf(err), "", err
-	var unconfirmed *confirm.UnconfirmedError
-	if errors.As(err, &unconfirmed) {
+	if unconfirmed, ok := errors.AsType[*confirm.UnconfirmedError](err); ok {
 		level, outcome, reason = slog.LevelWarn, "unconfirmed", unconfirmed.Reason
 		answer = &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, Message: unconfirmed.Error(), RetryAfter: unconfirmed.RetryAfter,

@@ -112,8 +112,7 @@ func (l *Ledger) validate() []error {
 func settingProblems(s ledger.Settings, group reflect.Type) []error {
 	var problems []error
 	for _, err := range diag.Split(s.Validate()) {
-		var problem ledger.SettingProblem
-		if errors.As(err, &problem) {
+		if problem, ok := errors.AsType[ledger.SettingProblem](err); ok {
 			problems = append(problems, fmt.Errorf("%s: %s", variableOf(problem.Field, group), problem.Text))
 		}
 	}

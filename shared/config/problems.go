@@ -18,16 +18,12 @@ import (
 // not read it.
 func parseProblems(err error, group reflect.Type, variables map[string]string) []error {
 	var problems []error
-	var all env.AggregateError
-	if !errors.As(err, &all) {
-		if err != nil {
-			problems = append(problems, err)
-		}
-		return problems
+	all, several := errors.AsType[env.AggregateError](err)
+	if !several && err != nil {
+		return []error{err}
 	}
 	for _, err := range all.Errors {
-		var parse env.ParseError
-		if errors.As(err, &parse) {
+		if parse, ok := errors.AsType[env.ParseError](err); ok {
 			variable := variableOf(parse.Name, group)
 			problems = append(problems, problemsOf(variable, unreadable(variables[variable], parse))...)
 			continue

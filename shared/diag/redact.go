@@ -217,8 +217,7 @@ func (e redacted) Unwrap() error { return e.error }
 // WithoutURL removes the URL from an error of net/http. Its path and query often authenticate the
 // sender, and errors are stored and logged.
 func WithoutURL(err error) error {
-	var with *url.Error
-	if errors.As(err, &with) {
+	if with, ok := errors.AsType[*url.Error](err); ok {
 		return with.Err
 	}
 	return err

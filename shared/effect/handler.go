@@ -84,8 +84,7 @@ const MaxRetryAfter = time.Hour
 
 // RetryDelay returns the duration of RetryAfter, or 0.
 func RetryDelay(err error) time.Duration {
-	var retry retryError
-	errors.As(err, &retry)
+	retry, _ := errors.AsType[retryError](err)
 	return retry.after
 }
 

@@ -39,8 +39,7 @@ func (b Broken) MarshalJSON() ([]byte, error) {
 
 // broken returns the Broken of a document that err is about.
 func broken(d Document, err error) Broken {
-	var already Broken
-	if errors.As(err, &already) {
+	if already, ok := errors.AsType[Broken](err); ok {
 		return already
 	}
 	return Broken{Path: d.Path, Err: err}

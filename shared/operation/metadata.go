@@ -142,7 +142,7 @@ func decodeMetadata(text []byte, into any) error {
 
 // unfit returns why a text is no metadata, in JSON's words instead of those of Go's decoder.
 func unfit(err error) error {
-	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("%w: it is not JSON (byte %d)", ErrMetadata, syntax.Offset)
 	}
 	return fmt.Errorf("%w, such as {\"dataset\":\"a\"}", ErrMetadata)

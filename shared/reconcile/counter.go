@@ -100,8 +100,8 @@ func (c *counter) fail(ctx context.Context, doing string, err error) {
 // isNewer reports whether err is about a document of a newer revision, and counts each such document
 // once [L6].
 func (c *counter) isNewer(err error) bool {
-	var left ledger.Broken
-	if !errors.Is(err, ledger.ErrNewer) || !errors.As(err, &left) {
+	left, broken := errors.AsType[ledger.Broken](err)
+	if !broken || !errors.Is(err, ledger.ErrNewer) {
 		return false
 	}
 	c.Lock()

@@ -36,8 +36,7 @@ func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (st
 // refused reports whether nothing runs for certain: Gemini refused the operation, or was not
 // reached.
 func refused(err error) bool {
-	var connection *net.OpError
-	if errors.As(err, &connection) && connection.Op == "dial" {
+	if connection, ok := errors.AsType[*net.OpError](err); ok && connection.Op == "dial" {
 		return true // net/http does not resend a POST that it began to send
 	}
 	return refusal(statusOf(err))

@@ -102,8 +102,7 @@ func (f *canarySpend) open(ctx context.Context, settings config.Gemini, endpoint
 		},
 		Delete: func(ctx context.Context, name string) error {
 			if _, err := client.Batches.Delete(ctx, name, nil); err != nil {
-				var answered genai.APIError
-				if errors.As(err, &answered) && answered.Code == http.StatusNotFound {
+				if answered, ok := errors.AsType[genai.APIError](err); ok && answered.Code == http.StatusNotFound {
 					return nil
 				}
 				return errors.New(redactor.Text(err.Error()))

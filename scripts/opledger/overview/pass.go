@@ -16,8 +16,7 @@ func LateAfter(interval time.Duration) time.Duration { return 3 * interval }
 func (o *Overview) readPass(ctx context.Context, l ledger.Reading) error {
 	var err error
 	o.LastPass, o.At, err = l.Passes.Last(ctx)
-	var unreadable ledger.Broken
-	if errors.As(err, &unreadable) {
+	if unreadable, ok := errors.AsType[ledger.Broken](err); ok {
 		o.Broken = append(o.Broken, unreadable)
 		return nil
 	}

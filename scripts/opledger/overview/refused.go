@@ -27,8 +27,7 @@ const mostEnds = 5
 
 func (o *Overview) readRefused(ctx context.Context, l ledger.Reading, _ int) error {
 	refusals, err := l.Passes.Refusals(ctx)
-	var unreadable ledger.Broken
-	if errors.As(err, &unreadable) {
+	if unreadable, ok := errors.AsType[ledger.Broken](err); ok {
 		o.Broken = append(o.Broken, unreadable)
 		return nil
 	}

@@ -44,8 +44,8 @@ func Run(ctx context.Context, args []string, outside terminal.Environment) int {
 		outside.PrintError(code, onOneLine{err})
 		return code
 	}
-	var request *httpfunc.Error // a refused registration lists its problems as texts
-	if errors.As(err, &request) && len(request.Problems) > 0 {
+	// A refused registration lists its problems as texts.
+	if request, ok := errors.AsType[*httpfunc.Error](err); ok && len(request.Problems) > 0 {
 		var problems []error
 		for _, problem := range request.Problems {
 			problems = append(problems, errors.New(problem))

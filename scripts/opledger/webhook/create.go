@@ -77,8 +77,7 @@ func (a *webhookAdmin) create(ctx context.Context, name string, o secretOutput) 
 	// An interrupt after this would leave a webhook whose secret is lost.
 	ctx = context.WithoutCancel(ctx)
 	created, err := a.gemini.Create(ctx, name, a.url)
-	var failure *webhooks.Error
-	if errors.As(err, &failure) && failure.Unanswered() {
+	if failure, ok := errors.AsType[*webhooks.Error](err); ok && failure.Unanswered() {
 		return fmt.Errorf("%w; if a webhook for %s is listed, delete it first: its secret is lost", err, a.url)
 	}
 	if err != nil {

@@ -119,8 +119,7 @@ func (f deliverFlags) delivery(eventType, name string, now time.Time) (delivery,
 	} else {
 		d.body = deliveryBody(eventType, name, at)
 		d.event, err = gemini.DecodeEvent(d.event.DeliveryID, d.body)
-		var malformed *gemini.MalformedError
-		if errors.As(err, &malformed) { // only the name is not of our own making
+		if malformed, ok := errors.AsType[*gemini.MalformedError](err); ok { // only the name is not of our own making
 			err = terminal.Prefixed("name", malformed.Err)
 		}
 		if err == nil {

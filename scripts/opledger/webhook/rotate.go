@@ -56,8 +56,7 @@ func (a *webhookAdmin) rotate(ctx context.Context, args []string, revokeNow bool
 	// An interrupt after this would lose the new secret.
 	ctx = context.WithoutCancel(ctx)
 	text, err := a.gemini.Rotate(ctx, hook.ID, revokeNow)
-	var failure *webhooks.Error
-	if errors.As(err, &failure) && failure.Unanswered() {
+	if failure, ok := errors.AsType[*webhooks.Error](err); ok && failure.Unanswered() {
 		return fmt.Errorf("%w: %s", err, rotateAgain(revokeNow))
 	}
 	if err != nil {

@@ -250,8 +250,7 @@ func Unfetched(err error) error {
 	if noResult(err) && !errors.Is(err, results.ErrNotFound) {
 		return effect.Permanent(err)
 	}
-	var refused *api.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Error](err); ok {
 		return effect.RetryAfter(unfetchedError{err}, min(refused.RetryAfter, effect.MaxRetryAfter))
 	}
 	return unfetchedError{err}

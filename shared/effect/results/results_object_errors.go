@@ -54,8 +54,7 @@ func (w *objectWriter) refused(doing string, err error) error {
 
 // statusOf returns the HTTP status of an error of Cloud Storage, or 0.
 func statusOf(err error) int {
-	var answer *googleapi.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*googleapi.Error](err); ok {
 		return answer.Code
 	}
 	return 0

@@ -56,8 +56,7 @@ func (c *Client) problem(resource, reason, format string, args ...any) *LookupEr
 // failure gives every failed request its reason: from the HTTP status of an answer other than 200,
 // else from the error of reading or decoding it.
 func (c *Client) failure(resource string, err error) *LookupError {
-	var refused *api.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Error](err); ok {
 		return c.refused(resource, refused)
 	}
 	reason := BadAnswer

@@ -24,8 +24,7 @@ const maxQuoted = 120
 
 // statusOf returns the HTTP status that err is about, or 0.
 func statusOf(err error) int {
-	var refused *api.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Error](err); ok {
 		return refused.Status
 	}
 	return 0

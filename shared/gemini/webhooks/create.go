@@ -32,8 +32,7 @@ func (c Created) GoString() string { return c.String() }
 func (c *Client) Create(ctx context.Context, name, uri string) (Created, error) {
 	events := Events()
 	created, err := c.create(ctx, name, uri, events)
-	var failure *Error
-	if errors.As(err, &failure) && failure.Status == http.StatusBadRequest {
+	if failure, ok := errors.AsType[*Error](err); ok && failure.Status == http.StatusBadRequest {
 		events = accepted(failure.Message)
 		created, err = c.create(ctx, name, uri, events)
 	}

@@ -276,9 +276,8 @@ func classify(doing string, err error) error {
 
 // resultCode returns SQLite's primary result code of err, or SQLITE_OK where err is not SQLite's.
 func resultCode(err error) int {
-	var sqliteErr *sqlite.Error
-	if !errors.As(err, &sqliteErr) {
-		return sqlite3.SQLITE_OK
+	if sqliteErr, ok := errors.AsType[*sqlite.Error](err); ok {
+		return sqliteErr.Code() & 0xff
 	}
-	return sqliteErr.Code() & 0xff
+	return sqlite3.SQLITE_OK
 }
