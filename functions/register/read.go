@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,18 +40,22 @@ type reader struct {
 	waits chan struct{} // holds one for each request that waits
 }
 
-func (h reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", http.MethodGet)
-		httpfunc.WriteError(w, &httpfunc.Error{Status: http.StatusMethodNotAllowed, Message: "only GET is answered here"})
-		return
-	}
+// onlyGET answers every other method 405.
+func onlyGET(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", http.MethodGet)
+			httpfunc.WriteError(w, &httpfunc.Error{Status: http.StatusMethodNotAllowed, Message: "only GET is answered here"})
+			return
+		}
+		next(w, r)
+	})
+}
+
+func (h reader) readOperation(w http.ResponseWriter, r *http.Request) {
 	name, wait, problems := parseRead(r)
 	if len(problems) > 0 {
-		httpfunc.WriteError(w, &httpfunc.Error{
-			Status: http.StatusBadRequest, Problems: problems,
-			Message: "the request is not valid: " + strings.Join(problems, "; "),
-		})
+		httpfunc.WriteError(w, bad(problems))
 		return
 	}
 	rec, full, err := h.await(r.Context(), name.Key, wait)
@@ -64,30 +70,38 @@ func (h reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // parseRead reads what a request asks for, and returns every problem of it.
-func parseRead(r *http.Request) (name operation.Name, wait time.Duration, problems []string) {
+func parseRead(r *http.Request) (name operation.Name, wait time.Duration, problems operation.Problems) {
 	name, err := operation.ParseName(strings.TrimPrefix(r.URL.Path, readPath), "")
 	if err == nil {
 		err = checkCollection(name)
 	}
 	if err != nil {
-		problems = append(problems, "name: "+err.Error())
+		problems.Add("name", "%w", err)
 	}
-	query := r.URL.Query()
-	for parameter := range query {
-		if parameter != "wait" {
-			problems = append(problems, fmt.Sprintf("%s: there is no such parameter; the only one is wait",
-				diag.Quote(parameter)))
-		}
-	}
-	if text := query.Get("wait"); text != "" {
+	problems = append(problems, unknownParameters(r, "wait")...)
+	if text := r.URL.Query().Get("wait"); text != "" {
 		if wait, err = time.ParseDuration(text); err != nil {
-			problems = append(problems, "wait: "+diag.Duration(text).Error())
+			problems.Add("wait", "%w", diag.Duration(text))
 		} else if wait < 0 || wait > maxWait {
-			problems = append(problems, fmt.Sprintf("wait: it must be from 0s to %v, not %v; to wait longer, ask again",
-				maxWait, wait))
+			problems.Add("wait", "it must be from 0s to %v, not %v; to wait longer, ask again", maxWait, wait)
 		}
 	}
 	return name, wait, problems
+}
+
+// unknownParameters returns a problem for each parameter of a request that is not known.
+func unknownParameters(r *http.Request, known ...string) operation.Problems {
+	only := "there is none here"
+	if len(known) > 0 {
+		only = "the only one is " + diag.OneOf(known)
+	}
+	var problems operation.Problems
+	for _, parameter := range slices.Sorted(maps.Keys(r.URL.Query())) {
+		if !slices.Contains(known, parameter) {
+			problems.Add(diag.Quote(parameter), "there is no such parameter; %s", only)
+		}
+	}
+	return problems
 }
 
 // await returns the record once the operation is settled, or wait is over, or the process ends. full:

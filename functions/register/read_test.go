@@ -57,8 +57,11 @@ func (w *waiting) getIn(ctx context.Context, method, target string) reply {
 	w.handler.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, method, target, nil))
 	r := reply{Status: recorder.Code, Header: recorder.Header()}
 	into := any(&r.Record)
-	if r.Status/100 != 2 {
+	switch {
+	case r.Status/100 != 2:
 		into = &struct{ Error any }{&r.Error}
+	case strings.HasPrefix(target, "/intents/"):
+		into = &r.Intent
 	}
 	if err := json.Unmarshal(recorder.Body.Bytes(), into); err != nil {
 		w.Fatalf("%s: %v", recorder.Body, err)

@@ -26,16 +26,21 @@ type Options struct {
 
 // New returns the function. It answers a registration with the operation's record: 201 if it is
 // new, 200 if it is known. It answers an intent in the same way, with {"intent"} and what the
-// submitter may do, and GET /operations/{name} with the record. An invalid request is 400 with all
-// its problems.
+// submitter may do, GET /operations/{name} with the record, and GET /intents/{id} with the intent.
+// An invalid request is 400 with all its problems.
 func New(o Options) http.Handler {
-	registrations, reads := httpfunc.OnlyPOST(handler(o)), reader{handler(o), make(chan struct{}, mostWaits)}
+	h := handler(o)
+	registrations := httpfunc.OnlyPOST(h)
+	operations, intents := onlyGET(reader{h, make(chan struct{}, mostWaits)}.readOperation), onlyGET(h.readIntent)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, readPath) {
-			reads.ServeHTTP(w, r)
-			return
+		switch {
+		case strings.HasPrefix(r.URL.Path, readPath):
+			operations.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, intentPath):
+			intents.ServeHTTP(w, r)
+		default:
+			registrations.ServeHTTP(w, r)
 		}
-		registrations.ServeHTTP(w, r)
 	})
 }
 

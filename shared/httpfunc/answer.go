@@ -64,6 +64,7 @@ func statusOf(err error) int {
 		{ledger.ErrMessage, http.StatusBadRequest},
 		{ledger.ErrInvalid, http.StatusBadRequest},
 		{ledger.ErrNotFound, http.StatusNotFound},
+		{ledger.ErrNoIntent, http.StatusNotFound},
 		{ledger.ErrNewer, http.StatusServiceUnavailable},
 		{ledger.ErrContention, http.StatusServiceUnavailable},
 		{ledger.ErrUnavailable, http.StatusServiceUnavailable},

@@ -43,7 +43,7 @@ func TestWriteError(t *testing.T) {
 	unknown := errors.New("never seen")
 	for err, want := range map[error]int{
 		operation.ErrName: 400, operation.ErrMetadata: 400, ledger.ErrMessage: 400, ledger.ErrInvalid: 400,
-		ledger.ErrNotFound:   404,
+		ledger.ErrNotFound: 404, ledger.ErrNoIntent: 404,
 		ledger.ErrContention: 503, ledger.ErrUnavailable: 503, context.Canceled: 503, context.DeadlineExceeded: 503,
 		unknown: 503,
 		&httpfunc.Error{Status: 401, Message: "no"}: 401, &httpfunc.Error{Status: 503, Message: "later"}: 503,

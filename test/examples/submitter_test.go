@@ -82,7 +82,8 @@ func (s submitter) neverRepeats(t *testing.T) {
 }
 
 // uploads: requests on this machine are uploaded in pieces and submitted as a file; one without a key
-// is refused before anything is sent. Where Gemini refuses the upload, its reason is said.
+// is refused before anything is sent. Where Gemini refuses the upload, its reason is said. What was
+// submitted before is not uploaded again [G6].
 func (s submitter) uploads(t *testing.T, w *world) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "requests.jsonl")
@@ -113,6 +114,10 @@ func (s submitter) uploads(t *testing.T, w *world) {
 	if !ok || !strings.Contains(last, `"files/`) || strings.Contains(last, "review-1") ||
 		strings.Count(strings.Join(bodies, ""), `"key":"review-`) != 2 {
 		t.Errorf("requests ended with success %v, said %s, and the batch was created with %.300s", ok, out, last)
+	}
+	again, ok := submit(fmt.Sprintf(line, 1) + fmt.Sprintf(line, 2))
+	if bodies := w.creations(); !ok || !strings.Contains(again, "was submitted before") || len(bodies) != 0 {
+		t.Errorf("started again it ended with success %v, sent Gemini %d requests, and said %s", ok, len(bodies), again)
 	}
 }
 

@@ -234,8 +234,8 @@ class Opledger:
         It records the intent, calls create, and registers the name that create returns. create
         sends Gemini one request, within a minute, which carries the mark, and never repeats it:
         Gemini would run, and charge for, both. Where it made no connection, it raises NotSentError,
-        and the id is free at once. Upload files before. What an earlier call submitted is
-        returned, and create not called.
+        and the id is free at once. What an earlier call submitted is returned, and create not
+        called. Upload files before, where find knows of no such operation.
 
         Where an earlier call died, opledger finds out from Gemini's list of batches whether it
         submitted: five minutes after it, and a reconcile pass. This call waits for that, patience
@@ -261,6 +261,22 @@ class Opledger:
             return Submitted(self._register({**job, "name": name}), known=False)
         except OpledgerError as error:
             raise SubmitError("unregistered", correlation_id, error, name, listed) from error
+
+    def find(self, correlation_id: str) -> Submitted | None:
+        """Returns what an earlier call submitted; None where no operation is known. It waits for none.
+
+        Raises ValueError or OpledgerError.
+        """
+        quoted = urllib.parse.quote(Mark(correlation_id).correlation_id, safe="")
+        try:
+            intent = self._call("GET", f"/intents/{quoted}", None)
+        except OpledgerError as error:
+            if error.code == 404:
+                return None
+            raise
+        if intent["state"] != "BOUND":
+            return None
+        return Submitted(self._read(intent["operation"], 0), known=True)
 
     def _may_submit(
         self, intent: Mapping[str, Any], correlation_id: str, patience: float

@@ -70,11 +70,17 @@ def mistakes(*checks: Callable[[], object]) -> list[str]:
     return found
 
 
+def is_file(kind: str, what: str) -> bool:
+    """Whether it is a file of requests on this machine, and not one that Gemini has."""
+    return kind == "batch" and not what.startswith("files/")
+
+
 def run(create: Create, upload: Upload, kind: str, what: str, correlation_id: str) -> None:
-    if kind == "batch" and not what.startswith("files/"):  # before the intent: it may take long
-        what = upload(what)
     opledger = client()
-    submitted = opledger.submit_once(
+    submitted = None
+    if is_file(kind, what) and not (submitted := opledger.find(correlation_id)):
+        what = upload(what)  # before the intent: it may take long
+    submitted = submitted or opledger.submit_once(
         correlation_id,
         lambda mark: create[kind](what, mark),
         collection=COLLECTIONS[kind],
@@ -96,7 +102,7 @@ def main(arguments: list[str]) -> None:
     kind, what, correlation_id = arguments
 
     def requests() -> None:
-        if kind == "batch" and not what.startswith("files/"):
+        if is_file(kind, what):
             print(check_requests(what), "requests in", what, flush=True)
 
     found = mistakes(

@@ -170,6 +170,27 @@ class SubmitOnceTest(ClientTest):
         self.assertEqual(submitted.operation.state, "SUCCEEDED")
         self.assertEqual(self.asked()[1:], ["GET /operations/batches/abc?wait=0ms"])
 
+    def test_finds_what_is_bound_before_an_upload(self) -> None:
+        self.answers((200, BOUND["intent"]), (200, SETTLED))
+        found = self.client.find("nightly/2026#ü?")
+        assert found
+        self.assertEqual((found.known, found.operation.record), (True, SETTLED))
+        self.assertEqual(self.asked(), [
+            "GET /intents/nightly%2F2026%23%C3%BC%3F", "GET /operations/batches/abc?wait=0ms",
+        ])
+
+    def test_finds_nothing_where_nothing_is_bound(self) -> None:
+        seen = {"state": "SEEN", "operation": "batches/abc"}
+        for answer in ((404, {"error": {"code": 404}}), (200, OPEN["intent"]), (200, seen)):
+            with self.subTest(answer=answer):
+                self.answers(answer)
+                self.assertIsNone(self.client.find("night-1"))
+
+    def test_does_not_find_where_opledger_refuses(self) -> None:
+        self.answers((401, ""))
+        with self.assertRaises(OpledgerError):
+            self.client.find("night-1")
+
     def test_waits_until_an_earlier_run_is_decided(self) -> None:
         for verdict, known in (((200, OPEN), False), ((200, BOUND), True)):
             with self.subTest(known=known):

@@ -120,6 +120,28 @@ describe("submitOnce", () => {
     assert.equal(requests[1]?.asked, "GET /operations/batches/abc?wait=0ms");
   });
 
+  it("finds what is bound before an upload", async () => {
+    answers = [{ status: 200, body: BOUND.intent }, { status: 200, body: SETTLED }];
+    assert.deepEqual(await client.find("nightly/2026#ü?"), { operation: SETTLED, known: true });
+    assert.deepEqual(requests.map((request) => request.asked), [
+      "GET /intents/nightly%2F2026%23%C3%BC%3F", "GET /operations/batches/abc?wait=0ms",
+    ]);
+  });
+
+  it("finds nothing where nothing is bound", async () => {
+    const none = { status: 404, body: { error: { code: 404 } } };
+    const seen = { state: "SEEN", operation: "batches/abc" };
+    for (const answer of [none, { status: 200, body: OPEN.intent }, { status: 200, body: seen }]) {
+      answers = [answer];
+      assert.equal(await client.find("night-1"), undefined);
+    }
+  });
+
+  it("does not find where opledger refuses", async () => {
+    answers = [{ status: 401, body: "" }];
+    await failure(client.find("night-1"), OpledgerError);
+  });
+
   it("waits until an earlier run is decided", async () => {
     for (const [verdict, known] of [[OPEN, false], [BOUND, true]] as const) {
       pauses = [];

@@ -259,7 +259,8 @@ export class Opledger {
    * It records the intent, calls create, and registers the name that create returns. create sends
    * Gemini one request, within a minute, which carries the mark, and never repeats it: Gemini would
    * run, and charge for, both. Where it made no connection, it throws NotSentError, and the id is free
-   * at once. Upload files before. What an earlier call submitted is returned, and create not called.
+   * at once. What an earlier call submitted is returned, and create not called. Upload files before,
+   * where find knows of no such operation.
    *
    * Where an earlier call died, opledger finds out from Gemini's list of batches whether it
    * submitted: five minutes after it, and a reconcile pass. This call waits for that, and logs that
@@ -292,6 +293,24 @@ export class Opledger {
     } catch (error) {
       throw new SubmitError("unregistered", correlationId, error, name, listed);
     }
+  }
+
+  /**
+   * Returns what an earlier call submitted; undefined where no operation is known. It waits for none.
+   *
+   * @throws RangeError or OpledgerError
+   */
+  async find(correlationId: string): Promise<Submitted | undefined> {
+    const path = `/intents/${encodeURIComponent(new Mark(correlationId).correlationId)}`;
+    let intent: { state: string; operation?: string };
+    try {
+      intent = await this.#call("GET", path);
+    } catch (error) {
+      if (error instanceof OpledgerError && error.code === 404) return undefined;
+      throw error;
+    }
+    if (intent.state !== "BOUND" || !intent.operation) return undefined;
+    return { operation: await this.#read(intent.operation, 0), known: true };
   }
 
   /** Returns the operation that there is; "" where this call may submit, now. */

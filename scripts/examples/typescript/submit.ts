@@ -52,7 +52,7 @@ async function main([kind, what, correlationId]: string[]): Promise<void> {
   const { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: gemini } = process.env;
   const client = () => new Opledger(process.env.OPLEDGER_URL ?? "http://127.0.0.1:8080");
   const ofFile = kind === "batch" && !what.startsWith("files/");
-  const found = await mistakes(
+  const wrong = await mistakes(
     () => {
       if (!key) throw new Error("GEMINI_API_KEY is not set; opledger serve --simulate prints one");
     },
@@ -64,10 +64,11 @@ async function main([kind, what, correlationId]: string[]): Promise<void> {
       if (ofFile) console.log(await checkRequests(what), "requests in", what);
     },
   );
-  if (found.length > 0) throw new Error(found.join("\n"));
-  const input = ofFile ? await upload(what) : what; // before the intent: it may take long
+  if (wrong.length > 0) throw new Error(wrong.join("\n"));
   const opledger = client();
-  const { operation, known } = await opledger.submitOnce(
+  const found = ofFile ? await opledger.find(correlationId) : undefined;
+  const input = ofFile && !found ? await upload(what) : what; // before the intent: it may take long
+  const { operation, known } = found ?? await opledger.submitOnce(
     correlationId,
     (mark) => create(input, mark),
     { collection, jobKind: `example-${kind}`, patienceMs: patienceMs() },

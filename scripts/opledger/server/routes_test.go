@@ -29,6 +29,20 @@ func TestWebhooksAlone(t *testing.T) {
 	e.wantOperations(0)
 }
 
+// TestIntentRoute: a caller with the token reads an intent, whatever its id has in it [G6, G7].
+func TestIntentRoute(t *testing.T) {
+	t.Parallel()
+	e := expose(t, "127.0.0.1", Options{}, "OPLEDGER_SERVE_TOKEN="+serveToken)
+	token := []string{"Authorization", "Bearer " + serveToken}
+	for _, path := range []string{"/intents/night-1", "/intents/nightly%2F%2F2026-11-21%3F", "/intents/a/b"} {
+		e.call(call{method: "GET", path: path, header: token, status: 404})
+		e.call(call{method: "GET", path: path, status: 401, reason: "token"})
+	}
+	intent := `{"intent":true,"correlationId":"nightly//2026-11-21?"}`
+	e.call(call{path: "/register", body: intent, header: token, status: 201})
+	e.call(call{method: "GET", path: "/intents/nightly%2F%2F2026-11-21%3F", header: token, status: 200})
+}
+
 // TestUnreadBodyHoldsNoConnection: a request that is refused, or whose body no handler reads, holds its
 // connection no longer than a body may take, however long the rest stays away [W7].
 func TestUnreadBodyHoldsNoConnection(t *testing.T) {

@@ -161,6 +161,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	register := registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log})
 	s.inside.Handle("/register", register)
 	s.inside.Handle("/operations/", register)
+	s.inside.Handle("/intents/", register)
 	s.inside.Handle("/sweep", httpfunc.OnlyPOST(http.HandlerFunc(s.serveSweep)))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
@@ -187,7 +188,8 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		s.newConsole()
 	}
 	s.inside.HandleFunc("/",
-		notFound("POST /webhook, /register, /reconcile, /sweep or /effects, or GET /operations/{name}, /health or /ready"))
+		notFound("POST /webhook, /register, /reconcile, /sweep or /effects, or GET /operations/{name}, /intents/{id}, "+
+			"/health or /ready"))
 	return s, nil
 }
 

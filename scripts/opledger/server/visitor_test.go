@@ -143,7 +143,8 @@ func TestForeignReads(t *testing.T) {
 			{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
 		} {
 			header = append([]string{"Sec-Fetch-Site", site}, header...)
-			for _, path := range []string{operation, operation + "?wait=2s", "/operations/batches/none", page, "/", "/none"} {
+			for _, path := range []string{operation, operation + "?wait=2s", "/operations/batches/none", "/intents/night-1",
+				page, "/", "/none"} {
 				e.call(call{method: "GET", path: path, header: header, status: 403, reason: "cross-origin"})
 			}
 		}
