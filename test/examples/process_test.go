@@ -3,6 +3,7 @@ package examples
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -98,6 +99,13 @@ func (p *process) await(text string) string {
 // run runs a program to its end, and returns what it said and whether its exit code was 0.
 func run(t *testing.T, dir string, env []string, name string, args ...string) (string, bool) {
 	t.Helper()
+	out, code := exitOf(t, dir, env, name, args...)
+	return out, code == 0
+}
+
+// exitOf runs a program to its end, and returns what it said and its exit code.
+func exitOf(t *testing.T, dir string, env []string, name string, args ...string) (string, int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, name, args...)
@@ -106,7 +114,10 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) (s
 	if ctx.Err() != nil {
 		t.Fatalf("%s %q did not end, and said\n%s", name, args, out)
 	}
-	return string(out), err == nil
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s %q: %v", name, args, err)
+	}
+	return string(out), command.ProcessState.ExitCode()
 }
 
 // environ returns the variables of this process, without those that would change what a program

@@ -19,6 +19,7 @@ import (
 type receiver struct {
 	dir     string
 	command []string
+	wrong   int // the exit code where a setting is wrong; 0: 1
 }
 
 // start starts the example, and returns the URL that it says.
@@ -96,26 +97,33 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// needsSecret: without a secret, with which everyone could sign, the example says what to do, and no more.
+// needsSecret: without a secret, with one of another form, and with one so short that it could be
+// guessed, the example says what to do, and no more.
 func (r receiver) needsSecret(t *testing.T) {
 	t.Helper()
-	env := []string{"OPLEDGER_EFFECT_SECRET=", "INBOX=" + t.TempDir() + "/inbox", "PORT=0"}
-	out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...)
-	if ok || !strings.Contains(out, "OPLEDGER_EFFECT_SECRET") || strings.Count(out, "\n") > 1 {
-		t.Errorf("it ended with success %v and said %s", ok, out)
+	for _, wrong := range []string{
+		"", "!!!", "whsec_", "whsec_!!!!!!!!!!!!!!!!!!!!!!!!", "whsec_MDEyMzQ1Njc4OQ==", strings.TrimPrefix(secret, "whsec_"),
+	} {
+		env := []string{"OPLEDGER_EFFECT_SECRET=" + wrong, "INBOX=" + t.TempDir() + "/inbox", "PORT=none"}
+		out, code := exitOf(t, r.dir, env, r.command[0], r.command[1:]...)
+		if code != max(r.wrong, 1) || !strings.Contains(out, "OPLEDGER_EFFECT_SECRET") || strings.Count(out, "\n") > 1 {
+			t.Errorf("with the secret %q it ended with %d and said %s", wrong, code, out)
+		}
 	}
 }
 
-// needsPort: where its port is taken, the example says what to do, and no more.
+// needsPort: where its port is taken, or none, the example says what to do, and no more.
 func (r receiver) needsPort(t *testing.T) {
 	t.Helper()
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	_, port, _ := net.SplitHostPort(taken.Listener.Addr().String())
-	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + t.TempDir() + "/inbox", "PORT=" + port}
-	out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...)
-	if ok || !strings.Contains(out, "set PORT to a free one") || strings.Count(out, "\n") > 2 {
-		t.Errorf("it ended with success %v and said %s", ok, out)
+	for _, port := range []string{port, "none", "65536"} {
+		env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + t.TempDir() + "/inbox", "PORT=" + port}
+		out, code := exitOf(t, r.dir, env, r.command[0], r.command[1:]...)
+		if code != max(r.wrong, 1) || !strings.Contains(out, "set PORT to a free one") || strings.Count(out, "\n") > 2 {
+			t.Errorf("with the port %s it ended with %d and said %s", port, code, out)
+		}
 	}
 }
 
@@ -127,9 +135,9 @@ func (r receiver) needsInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + path + "/inbox", "PORT=0"}
-	out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...)
-	if ok || !strings.Contains(out, "INBOX is ") || strings.Count(out, "\n") > 1 {
-		t.Errorf("it ended with success %v and said %s", ok, out)
+	out, code := exitOf(t, r.dir, env, r.command[0], r.command[1:]...)
+	if code != max(r.wrong, 1) || !strings.Contains(out, "INBOX is ") || strings.Count(out, "\n") > 1 {
+		t.Errorf("it ended with %d and said %s", code, out)
 	}
 }
 

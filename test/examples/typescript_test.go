@@ -26,7 +26,7 @@ func TestTypeScript(t *testing.T) {
 		t.Fatal(out)
 	}
 	for script, want := range map[string]string{
-		"submit": "usage: submit batch FILE ID", "receiver": "OPLEDGER_EFFECT_SECRET is not set",
+		"submit": "usage: submit batch FILE ID", "receiver": "OPLEDGER_EFFECT_SECRET is not",
 	} {
 		if out, ok := run(t, dir, nil, npm, "run", "-s", script); ok || !strings.Contains(out, want) {
 			t.Errorf("npm run %s ended with success %v and said %s; want %q", script, ok, out, want)
@@ -37,7 +37,7 @@ func TestTypeScript(t *testing.T) {
 			dir: dir, command: []string{node, "dist/submit.js"}, ends: true,
 			unanswered: "no answer says whether it was submitted", refused: "nothing runs",
 		},
-		receiver: receiver{dir: dir, command: []string{node, "dist/receiver.js"}},
+		receiver: receiver{dir: dir, command: []string{node, "dist/receiver.js"}, wrong: 2},
 	}.test(t)
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import sqlite3
 import sys
@@ -16,10 +17,17 @@ from inbox import Inbox
 
 
 def webhook_of_environment() -> Webhook:
-    try:
-        return Webhook(os.environ.get("OPLEDGER_EFFECT_SECRET", ""))
-    except (RuntimeError, ValueError) as error:  # an empty one; one that is no base64
-        sys.exit(f"OPLEDGER_EFFECT_SECRET: {error}; opledger serve --forward-to prints one")
+    secret = os.environ.get("OPLEDGER_EFFECT_SECRET", "")
+    try:  # the library takes any text, also one of no byte, with which everyone could sign
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        key = b""
+    if not secret.startswith("whsec_") or len(key) < 16:
+        sys.exit(
+            'OPLEDGER_EFFECT_SECRET is not "whsec_" and the base64 of at least 16 bytes; '
+            "opledger serve --forward-to prints one"
+        )
+    return Webhook(secret)
 
 
 def inbox_of_environment() -> Inbox:

@@ -11,21 +11,39 @@ import type { Completion } from "./opledger.js";
 
 const MAX_BODY = 64 << 20; // bytes; an item of a batch has 32 MiB at most
 
-const secret = process.env.OPLEDGER_EFFECT_SECRET;
-if (!secret) {
-  console.error("OPLEDGER_EFFECT_SECRET is not set; opledger serve --forward-to prints one");
-  process.exit(1);
+/** Ends because a setting is wrong. */
+function wrong(what: string): never {
+  console.error(what);
+  process.exit(2);
 }
-const webhook = new Webhook(secret);
-const folder = process.env.INBOX ?? "inbox";
-let inbox: Inbox;
-try {
-  inbox = new Inbox(folder);
-} catch (error) {
-  const what = `INBOX is ${JSON.stringify(folder)}: ${(error as Error).message}`;
-  console.error(`${what}; set it to a folder that can be made, or is there`);
-  process.exit(1);
+
+function webhookOf(secret: string): Webhook {
+  try {
+    // The library takes a shorter one, too, that could be guessed.
+    if (/^whsec_.{24}/.test(secret)) return new Webhook(secret);
+  } catch {
+    // it is no base64
+  }
+  const what = 'OPLEDGER_EFFECT_SECRET is not "whsec_" and the base64 of at least 16 bytes';
+  wrong(`${what}; opledger serve --forward-to prints one`);
 }
+
+function inboxOf(folder: string): Inbox {
+  try {
+    return new Inbox(folder);
+  } catch (error) {
+    const what = `INBOX is ${JSON.stringify(folder)}: ${(error as Error).message}`;
+    wrong(`${what}; set it to a folder that can be made, or is there`);
+  }
+}
+
+function cannotListen(error: Error): never {
+  const remedy = "set PORT to a free one, and say the same to";
+  wrong(`cannot listen: ${error.message}; ${remedy}\nopledger serve --forward-to http://127.0.0.1:PORT/completions`);
+}
+
+const webhook = webhookOf(process.env.OPLEDGER_EFFECT_SECRET ?? "");
+const inbox = inboxOf(process.env.INBOX ?? "inbox");
 
 /** Returns the status to answer. */
 async function receive(request: IncomingMessage): Promise<number> {
@@ -57,14 +75,14 @@ const server = createServer((request, response) => {
     })
     .then((status) => response.writeHead(status).end());
 });
-server.on("error", (error) => {
-  console.error(`cannot listen: ${error.message}; set PORT to a free one, and say the same to`);
-  console.error("opledger serve --forward-to http://127.0.0.1:PORT/completions");
-  process.exit(1);
-});
-server.listen(Number(process.env.PORT ?? 9000), "127.0.0.1", () => {
-  const address = server.address();
-  if (typeof address === "object" && address) {
-    console.log(`receives on http://127.0.0.1:${address.port}/completions`);
-  }
-});
+server.on("error", cannotListen);
+try {
+  server.listen(Number(process.env.PORT ?? 9000), "127.0.0.1", () => {
+    const address = server.address();
+    if (typeof address === "object" && address) {
+      console.log(`receives on http://127.0.0.1:${address.port}/completions`);
+    }
+  });
+} catch (error) {
+  cannotListen(error as Error); // it is no port
+}
