@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/server"
@@ -83,24 +84,32 @@ func Read[T any](ctx context.Context, outside terminal.Environment, flag string)
 	return unplanned[T](ctx, outside, flag, true)
 }
 
-// unplanned opens an existing ledger for a command that plans no effects, with settings T. Of these, and of
-// when an operation is late, what is not set is what the ledger has stored [L7].
+// unplanned opens an existing ledger for a command that plans no effects, with settings T. Of these what is
+// not set is what the ledger has stored. What is late the ledger's own settings decide, by which it alerts
+// and its index is made, whatever is set here [L7].
 func unplanned[T any](
 	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
 ) (settings T, r Reading, err error) {
-	settings, late, err := parseLate[T](outside.Variables)
-	if err != nil {
+	settings, err = config.Parse[T](outside.Variables)
+	late, lateErr := parseLate(outside.Variables)
+	if err := cmp.Or(err, lateErr); err != nil {
 		return settings, r, terminal.Usage(err)
 	}
 	if r.Store, r.Where, err = openFound(ctx, outside, flag, readOnly); err != nil {
 		return settings, r, err
 	}
 	stored, err := ledger.ReadSettings(ctx, r.Store)
-	adopted, adoptedLate, adoptErr := parseLate[T](config.Adopt(outside.Variables, stored))
-	if err = cmp.Or(err, adoptErr); err == nil {
-		settings, late = adopted, adoptedLate
-	} else {
+	adopted, adoptErr := config.Parse[T](config.Adopt(outside.Variables, stored))
+	own, lateErr := parseLate(config.Adopt(nil, stored))
+	switch err := cmp.Or(err, adoptErr, lateErr); {
+	case err != nil:
 		outside.Note("%v: what is set here counts, and the defaults", err)
+	case stored.IsZero():
+	default:
+		if set := late.StuckAfter; set != nil && !reflect.DeepEqual(late, own) {
+			outside.Note("OPLEDGER_STUCK_AFTER: it is %v here; what the ledger has stored decides what is late", *set)
+		}
+		settings, late = adopted, own
 	}
 	if r.Ledger, err = ledger.New(r.Store, late.Settings(), ledger.Options{}); err != nil {
 		return settings, r, errors.Join(err, r.Store.Close())
@@ -108,11 +117,10 @@ func unplanned[T any](
 	return settings, r, nil
 }
 
-// parseLate reads settings T, and when an operation is late.
-func parseLate[T any](environ []string) (T, config.Lateness, error) {
-	settings, err := config.Parse[T](environ)
-	late, lateErr := config.Parse[struct{ config.Lateness }](environ)
-	return settings, late.Lateness, cmp.Or(err, lateErr)
+// parseLate reads when an operation is late.
+func parseLate(environ []string) (config.Lateness, error) {
+	late, err := config.Parse[struct{ config.Lateness }](environ)
+	return late.Lateness, err
 }
 
 // Write opens an existing ledger for a command that changes it: what is not set is what the ledger has

@@ -192,32 +192,41 @@ func TestReadersTakeSettings(t *testing.T) {
 	}
 }
 
-// TestReadersTakeStuckAfter: list and status judge by the ledger's own OPLEDGER_STUCK_AFTER what is late, or by
-// a longer one that is set; one that is no good is refused [L7, R4].
+// TestReadersTakeStuckAfter: list and status judge what is late alike, by the ledger's own
+// OPLEDGER_STUCK_AFTER, whatever is set here; a value that is no good is refused [L7, R4]. Where none is
+// stored, what is late by both is: by the setting here, and by that of the command which registered.
 func TestReadersTakeStuckAfter(t *testing.T) {
 	t.Parallel()
+	const ownCounts = "what the ledger has stored decides what is late"
 	for _, c := range []struct {
-		name, after string
-		late        bool
-	}{{"batches/a", "1h", true}, {"models/veo/operations/v", "48h", false}} {
+		name, stored string
+		late         bool
+	}{
+		{"batches/a", "1h", true}, {"batches/a", "12h", false}, {"models/veo/operations/v", "48h", false},
+		{"batches/a", "", false},
+	} {
 		f := commandtest.NewFile(t)
-		_, variables := commandtest.FakeGemini(t, f)
-		commandtest.Serving(t, append(variables, "OPLEDGER_STUCK_AFTER="+c.after), "--schedule=false").Stop()
+		f.With(func(context.Context, *ledger.Ledger) error { return nil })
+		if c.stored != "" {
+			_, variables := commandtest.FakeGemini(t, f)
+			commandtest.Serving(t, append(variables, "OPLEDGER_STUCK_AFTER="+c.stored), "--schedule=false").Stop()
+		}
 		submitted := time.Now().Add(-10 * time.Hour).Format(time.RFC3339)
 		commandtest.Run(t, nil, "register", c.name, "--submitted-at", submitted, "--store", f.Store()).Want(t,
 			terminal.ExitDone)
-		judges := func(late bool, set ...string) {
-			t.Helper()
+		for _, here := range []string{"", "1h", "12h", "48h"} {
+			set := []string{"OPLEDGER_STUCK_AFTER=" + here}
 			list := commandtest.Run(t, set, "list", "--late", "--store", f.Store()).Want(t, terminal.ExitDone)
 			status := commandtest.Run(t, set, "status", "--store", f.Store())
 			none := strings.Contains(list.Out, "no operation is pending")
-			if none == late || strings.Contains(status.Out, "for too long") != late {
-				t.Errorf("%s, stored %s, set %v: %s%s", c.name, c.after, set, list.Out, status.Out)
+			if none == c.late || strings.Contains(status.Out, "for too long") != c.late {
+				t.Errorf("%s, stored %q, set %q: %s%s", c.name, c.stored, here, list.Out, status.Out)
+			}
+			differs := c.stored != "" && here != "" && here != c.stored
+			if strings.Contains(list.Err, ownCounts) != differs || strings.Contains(status.Err, ownCounts) != differs {
+				t.Errorf("%s, stored %q, set %q: %s%s", c.name, c.stored, here, list.Err, status.Err)
 			}
 		}
-		judges(c.late)
-		judges(c.late, "OPLEDGER_STUCK_AFTER="+c.after)
-		judges(false, "OPLEDGER_STUCK_AFTER=20h")
 		commandtest.Run(t, []string{"OPLEDGER_STUCK_AFTER=-1h"}, "list", "--store", f.Store()).Want(t,
 			terminal.ExitUsage, "OPLEDGER_STUCK_AFTER")
 	}

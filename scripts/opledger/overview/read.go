@@ -2,12 +2,10 @@ package overview
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) error {
@@ -30,34 +28,30 @@ func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) err
 // ever is later than any operation is late first.
 const ever = 100 * 365 * 24 * time.Hour
 
-// readLate reads the pending operations that are late first, whether they are late yet or not.
+// readLate reads the pending operations that are late, as list --late shows them. Where they are fewer than
+// most, the oldest is sought among those that will be late first.
 func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) error {
-	page, err := l.Operations.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: most})
+	filter := ledger.Filter{Late: o.At, Limit: most}
+	page, err := l.Operations.List(ctx, filter)
 	if err != nil {
 		return err
 	}
-	o.Broken, o.Pending.more = append(o.Broken, page.Broken...), page.Next.Path != ""
+	for _, r := range page.Items {
+		if !r.MissingAlertedAt.IsZero() {
+			o.Pending.Missing++
+		}
+	}
+	o.Pending.more = page.Next.Path != ""
+	o.Pending.Late, err = count(page, func() (ledger.Total, error) { return l.Operations.Count(ctx, filter) })
+	if err == nil && !o.Pending.more {
+		page, err = l.Operations.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: most})
+	}
+	o.Broken = append(o.Broken, page.Broken...)
 	for i, r := range page.Items {
 		if submitted := r.Submitted(); i == 0 || submitted.Before(o.Pending.SubmittedAt) {
 			o.Pending.Oldest, o.Pending.SubmittedAt = r.Key, submitted
 		}
-		if r.Late(o.At) && !r.MissingAlertedAt.IsZero() {
-			o.Pending.Missing++
-		}
 	}
-	// Where the setting was changed since, their order is not that in which they are late [L5].
-	page.Items = slices.DeleteFunc(page.Items, func(r operation.Record) bool { return !r.Late(o.At) })
-	switch {
-	case page.Next.At.After(o.At): // none behind it is late yet
-		page.Next = ledger.Cursor{}
-	case len(page.Items) == 0 && page.Next.Path != "":
-		if page, err = l.Operations.List(ctx, ledger.Filter{Late: o.At, Limit: most}); err != nil {
-			return err
-		}
-	}
-	o.Pending.Late, err = count(page, func() (ledger.Total, error) {
-		return l.Operations.Count(ctx, ledger.Filter{Late: o.At})
-	})
 	return err
 }
 
