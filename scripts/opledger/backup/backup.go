@@ -3,7 +3,6 @@ package backup
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -41,11 +40,7 @@ func NewBackup(outside terminal.Environment) *cobra.Command {
 			if err := errors.Join(file.Backup(cmd.Context(), args[0]), file.Close()); err != nil {
 				return err
 			}
-			if outside.JSON {
-				return terminal.PrintJSON(outside.Out, map[string]string{"file": args[0]})
-			}
-			_, err = fmt.Fprintf(outside.Out, "backed up to %s\n", phrase.Safe(args[0]))
-			return err
+			return outside.Print(map[string]string{"file": args[0]}, "backed up to %s", phrase.Safe(args[0]))
 		},
 	}
 	open.StoreFlag(cmd, &store)

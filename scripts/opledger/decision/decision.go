@@ -5,7 +5,6 @@ package decision
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,14 +54,10 @@ func (d *Decider) Decide(
 ) error {
 	return d.deciding(ctx, func(a *actions.Actions) error {
 		asJSON, words, err := record(a)
-		switch {
-		case err != nil:
+		if err != nil {
 			return open.WithRemedy(err)
-		case d.Outside.JSON:
-			return terminal.PrintJSON(d.Outside.Out, asJSON)
 		}
-		_, err = fmt.Fprintln(d.Outside.Out, words)
-		return err
+		return d.Outside.Print(asJSON, "%s", words)
 	})
 }
 

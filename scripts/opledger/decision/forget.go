@@ -1,8 +1,6 @@
 package decision
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
@@ -18,15 +16,12 @@ func Forgetting(
 	cmd *cobra.Command, outside terminal.Environment, store string, yes bool,
 	do func(l *ledger.Ledger, agree func(string) error) error,
 ) error {
-	l, closeStore, err := open.Ledger(cmd.Context(), outside, store, false)
-	if err != nil {
-		return err
-	}
-	err = do(l, func(question string) error {
-		if yes {
-			return nil
-		}
-		return terminal.Agree(cmd.Context(), outside, question, "nothing was deleted")
+	return open.Ledger(cmd.Context(), outside, store, false, func(l *ledger.Ledger) error {
+		return do(l, func(question string) error {
+			if yes {
+				return nil
+			}
+			return terminal.Agree(cmd.Context(), outside, question, "nothing was deleted")
+		})
 	})
-	return errors.Join(open.WithRemedy(err), closeStore())
 }

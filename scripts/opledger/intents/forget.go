@@ -68,9 +68,5 @@ func forgetIntent(
 	if err := l.Intents.Forget(ctx, intent); err != nil {
 		return err
 	}
-	if outside.JSON {
-		return terminal.PrintJSON(outside.Out, map[string]any{"intent": id, "deleted": 1})
-	}
-	_, err = fmt.Fprintf(outside.Out, "intent %s forgotten\n", phrase.Safe(id))
-	return err
+	return outside.Print(map[string]any{"intent": id, "deleted": 1}, "intent %s forgotten", phrase.Safe(id))
 }

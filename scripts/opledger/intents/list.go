@@ -3,7 +3,6 @@ package intents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -30,15 +29,12 @@ func newList(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return terminal.Usage(err)
 			}
-			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
-			if err != nil {
-				return err
-			}
 			s := terminal.Screen{Width: outside.Width(wide)}
-			err = terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				return listIntents(cmd.Context(), w, l, s, after, from.Limit, outside.JSON)
+			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+				return terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
+					return listIntents(cmd.Context(), w, l, s, after, from.Limit, outside.JSON)
+				})
 			})
-			return errors.Join(err, closeStore())
 		},
 	}
 	open.StoreFlag(cmd, &store)
@@ -58,32 +54,28 @@ func listIntents(
 	if err != nil {
 		return err
 	}
-	intents := make([]ledger.Intent, len(page.Items))
-	for i, item := range page.Items {
-		intents[i] = item.Intent
-	}
 	if asJSON {
+		intents := make([]ledger.Intent, len(page.Items))
+		for i, item := range page.Items {
+			intents[i] = item.Intent
+		}
 		return terminal.PrintJSON(w, terminal.PageJSON("intents", intents, page.Broken, page.Next))
-	}
-	if len(intents)+len(page.Broken) == 0 {
-		_, err := fmt.Fprintln(w, "no intent waits for its operation")
-		return err
 	}
 	if s.Now, err = l.Now(ctx); err != nil {
 		return err
 	}
-	rows := make([][]any, len(intents))
-	for i, intent := range intents {
-		rows[i] = []any{
+	headings := []any{"CORRELATION ID", "STATE", "COLLECTION", "JOB KIND", "AGE", "GIVEN UP AT", "NEXT SEARCH"}
+	row := func(d ledger.DueIntent) []any {
+		intent := d.Intent
+		return []any{
 			phrase.Safe(intent.CorrelationID), intentState(intent), phrase.Safe(string(intent.Collection)),
 			phrase.Safe(intent.JobKind), phrase.Span(s.Now.Sub(intent.CreatedAt)), givenUpAt(intent), intent.DueAt,
 		}
 	}
-	headings := []any{"CORRELATION ID", "STATE", "COLLECTION", "JOB KIND", "AGE", "GIVEN UP AT", "NEXT SEARCH"}
 	total := func() (ledger.Total, error) { return l.Intents.CountWaiting(ctx) }
 	return errors.Join(
-		terminal.PrintPage(w, s, headings, rows, page.Broken),
-		terminal.PrintMore(w, len(rows)+len(page.Broken), total, page.Next),
+		terminal.PrintPage(w, s, page, "no intent waits for its operation", headings, row),
+		terminal.PrintMore(w, len(page.Items)+len(page.Broken), total, page.Next),
 	)
 }
 

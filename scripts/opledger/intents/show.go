@@ -2,7 +2,6 @@ package intents
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -28,14 +27,11 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
-			if err != nil {
-				return err
-			}
-			err = terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				return showIntent(cmd.Context(), w, l, id, outside.JSON)
+			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+				return terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
+					return showIntent(cmd.Context(), w, l, id, outside.JSON)
+				})
 			})
-			return errors.Join(open.WithRemedy(err), closeStore())
 		},
 	}
 	open.StoreFlag(cmd, &store)

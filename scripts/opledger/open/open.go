@@ -41,22 +41,23 @@ func Store(
 	return sqlite.Open(ctx, where.SQLite, time.Now)
 }
 
-// Reader opens an existing ledger for a command that changes nothing. The returned function closes
-// it.
-func Reader(ctx context.Context, outside terminal.Environment, flag string) (*ledger.Ledger, func() error, error) {
-	return Ledger(ctx, outside, flag, true)
+// Reader opens an existing ledger for do, which changes nothing, and closes it.
+func Reader(
+	ctx context.Context, outside terminal.Environment, flag string, do func(*ledger.Ledger) error,
+) error {
+	return Ledger(ctx, outside, flag, true, do)
 }
 
-// Ledger opens an existing ledger for a command that plans no effects, perhaps to read it alone.
-// The returned function closes it.
+// Ledger opens an existing ledger for do, which plans no effects and perhaps only reads, and closes it.
+// An error of do says which command helps.
 func Ledger(
-	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
-) (*ledger.Ledger, func() error, error) {
+	ctx context.Context, outside terminal.Environment, flag string, readOnly bool, do func(*ledger.Ledger) error,
+) error {
 	_, r, err := unplanned[struct{}](ctx, outside, flag, readOnly)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	return r.Ledger, r.Store.Close, nil
+	return errors.Join(WithRemedy(do(r.Ledger)), r.Store.Close())
 }
 
 // openFound opens an existing ledger's documents.

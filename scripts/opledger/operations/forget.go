@@ -68,12 +68,8 @@ func forget(
 	if err != nil {
 		return err
 	}
-	if outside.JSON {
-		return terminal.PrintJSON(outside.Out, map[string]any{"operation": key, "deleted": n})
-	}
-	_, err = fmt.Fprintf(outside.Out, "%s forgotten: %s deleted\n", phrase.Safe(string(key)),
-		phrase.Counted(n, "document"))
-	return err
+	return outside.Print(map[string]any{"operation": key, "deleted": n}, "%s forgotten: %s deleted",
+		phrase.Safe(string(key)), phrase.Counted(n, "document"))
 }
 
 // contents lists what is recorded about an operation.

@@ -5,7 +5,6 @@ package operations
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -59,14 +58,11 @@ func NewList(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(err)
 			}
 			q.filter.Limit = from.Limit
-			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
-			if err != nil {
-				return err
-			}
 			q.width, q.asJSON = outside.Width(wide), outside.JSON
-			err = terminal.Repeated(cmd.Context(), outside, watch,
-				func(w io.Writer) error { return q.print(cmd.Context(), w, l) })
-			return errors.Join(err, closeStore())
+			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+				return terminal.Repeated(cmd.Context(), outside, watch,
+					func(w io.Writer) error { return q.print(cmd.Context(), w, l) })
+			})
 		},
 	}
 	open.StoreFlag(cmd, &store)
@@ -153,24 +149,19 @@ func (q listing) printMore(
 }
 
 func printOperations(w io.Writer, s terminal.Screen, page ledger.Page[operation.Record]) error {
-	if len(page.Items)+len(page.Broken) == 0 {
-		_, err := fmt.Fprintln(w, "no operations")
-		return err
-	}
 	headings := []any{"OPERATION", "STATE", "JOB KIND", "SUBMITTED", "SETTLED", "EFFECTS"}
 	if s.Width == 0 {
 		headings = slices.Insert(headings, 5, any("BY"), any("LOOK-UPS"))
 	}
-	rows := make([][]any, len(page.Items))
-	for i, r := range page.Items {
-		rows[i] = []any{
+	return terminal.PrintPage(w, s, page, "no operations", headings, func(r operation.Record) []any {
+		row := []any{
 			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
 		}
 		if s.Width == 0 {
-			rows[i] = slices.Insert(rows[i], 5, any(phrase.Safe(string(r.SettledBy))), any(r.LookUps))
+			row = slices.Insert(row, 5, any(phrase.Safe(string(r.SettledBy))), any(r.LookUps))
 		}
-	}
-	return terminal.PrintPage(w, s, headings, rows, page.Broken)
+		return row
+	})
 }
 
 // operationsJSON is a page of operations as JSON.

@@ -41,20 +41,12 @@ func (q listing) printDead(
 		fields["effects"], fields["errors"] = dead, groups
 		return terminal.PrintJSON(w, fields)
 	}
-	if len(effects)+len(broken) == 0 {
-		_, err := fmt.Fprintln(w, "no effect is dead")
-		return err
-	}
-	rows := make([][]any, len(effects))
-	for i, e := range effects {
-		rows[i] = []any{
-			phrase.Safe(string(e.Operation)), phrase.Safe(e.Name), e.DiedAt, e.Attempts, phrase.Safe(e.LastError),
-		}
-	}
 	headings := []any{"OPERATION", "EFFECT", "DIED", "ATTEMPTS", "ERROR"}
-	return errors.Join(
-		terminal.PrintPage(w, s, headings, rows, broken), printFailures(w, s, groups), q.printMore(ctx, w, l, page),
-	)
+	dead := ledger.Page[ledger.Effect]{Items: effects, Broken: broken}
+	err = terminal.PrintPage(w, s, dead, "no effect is dead", headings, func(e ledger.Effect) []any {
+		return []any{phrase.Safe(string(e.Operation)), phrase.Safe(e.Name), e.DiedAt, e.Attempts, phrase.Safe(e.LastError)}
+	})
+	return errors.Join(err, printFailures(w, s, groups), q.printMore(ctx, w, l, page))
 }
 
 // printFailures prints how many effects died of each error.

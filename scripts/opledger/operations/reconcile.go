@@ -128,14 +128,10 @@ func reconcileOne(ctx context.Context, outside terminal.Environment, s *server.S
 		return err
 	}
 	receipt, words, err := s.Actions().LookUp(ctx, key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return open.WithRemedy(err)
-	case outside.JSON:
-		return terminal.PrintJSON(outside.Out, map[string]any{
-			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
-		})
 	}
-	_, err = fmt.Fprintln(outside.Out, words)
-	return err
+	return outside.Print(map[string]any{
+		"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
+	}, "%s", words)
 }

@@ -42,15 +42,13 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 			if timeout < 0 {
 				return terminal.Usage(fmt.Errorf("--timeout: it must not be below zero, not %v", timeout))
 			}
-			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
-			if err != nil {
-				return err
-			}
-			rec, err := waitFor(cmd.Context(), outside, l, name, timeout)
-			if err != nil {
-				return errors.Join(open.WithRemedy(err), closeStore())
-			}
-			return errors.Join(printWaited(outside, rec), closeStore(), unfinished(rec))
+			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+				rec, err := waitFor(cmd.Context(), outside, l, name, timeout)
+				if err != nil {
+					return err
+				}
+				return errors.Join(printWaited(outside, rec), unfinished(rec))
+			})
 		},
 	}
 	open.StoreFlag(cmd, &store)

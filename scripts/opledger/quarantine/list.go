@@ -3,7 +3,6 @@ package quarantine
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -31,19 +30,16 @@ func newList(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(err)
 			}
 			filter.Limit = from.Limit
-			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
-			if err != nil {
-				return err
-			}
-			page, err := l.Quarantine.List(cmd.Context(), filter)
-			switch {
-			case err != nil:
-			case outside.JSON:
-				err = terminal.PrintJSON(outside.Out, terminal.PageJSON("quarantine", page.Items, page.Broken, page.Next))
-			default:
-				err = printQuarantine(cmd.Context(), outside, l, wide, filter, page)
-			}
-			return errors.Join(err, closeStore())
+			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+				page, err := l.Quarantine.List(cmd.Context(), filter)
+				switch {
+				case err != nil:
+					return err
+				case outside.JSON:
+					return terminal.PrintJSON(outside.Out, terminal.PageJSON("quarantine", page.Items, page.Broken, page.Next))
+				}
+				return printQuarantine(cmd.Context(), outside, l, wide, filter, page)
+			})
 		},
 	}
 	open.StoreFlag(cmd, &store)
@@ -63,26 +59,20 @@ func printQuarantine(
 	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, wide bool, filter ledger.QuarantineFilter,
 	page ledger.Page[ledger.Quarantined],
 ) error {
-	if len(page.Items)+len(page.Broken) == 0 {
-		_, err := fmt.Fprintln(outside.Out, "nothing is in quarantine")
-		return err
-	}
 	now, err := l.Now(ctx)
 	if err != nil {
 		return err
 	}
-	rows := make([][]any, len(page.Items))
-	for i, q := range page.Items {
-		rows[i] = []any{
-			phrase.Safe(q.ID), q.ReceivedAt, phrase.Safe(q.Reason), phrase.Safe(q.Type), q.RetriedAt,
-			phrase.Quarantined(q),
-			phrase.Safe(diag.Cut(q.Detail, 120)),
-		}
-	}
+	s := terminal.Screen{Width: outside.Width(wide), Now: now}
 	headings := []any{"DELIVERY", "RECEIVED", "REASON", "TYPE", "RETRIED", "OUTCOME", "DETAIL"}
 	total := func() (ledger.Total, error) { return l.Quarantine.Count(ctx, filter) }
-	return errors.Join(
-		terminal.PrintPage(outside.Out, terminal.Screen{Width: outside.Width(wide), Now: now}, headings, rows, page.Broken),
-		terminal.PrintMore(outside.Out, len(rows)+len(page.Broken), total, page.Next),
-	)
+	err = terminal.PrintPage(outside.Out, s, page, "nothing is in quarantine", headings,
+		func(q ledger.Quarantined) []any {
+			return []any{
+				phrase.Safe(q.ID), q.ReceivedAt, phrase.Safe(q.Reason), phrase.Safe(q.Type), q.RetriedAt,
+				phrase.Quarantined(q), phrase.Safe(diag.Cut(q.Detail, 120)),
+			}
+		})
+	return errors.Join(err,
+		terminal.PrintMore(outside.Out, len(page.Items)+len(page.Broken), total, page.Next))
 }

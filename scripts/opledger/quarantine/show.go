@@ -30,12 +30,13 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			"  opledger quarantine show msg_2x… --body > body.json",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, closeStore, err := open.Reader(cmd.Context(), outside, store)
+			var q ledger.Quarantined
+			var body []byte
+			err := open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) (err error) {
+				q, body, err = l.Quarantine.Read(cmd.Context(), args[0])
+				return withQuarantineRemedy(err)
+			})
 			if err != nil {
-				return err
-			}
-			q, body, err := l.Quarantine.Read(cmd.Context(), args[0])
-			if err = errors.Join(withQuarantineRemedy(err), closeStore()); err != nil {
 				return err
 			}
 			switch {

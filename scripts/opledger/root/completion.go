@@ -180,12 +180,10 @@ func (p proposer) read(cmd *cobra.Command, do func(context.Context, *ledger.Ledg
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 	defer cancel()
-	l, closeStore, err := open.Reader(ctx, p.outside, flag)
-	if err != nil {
-		return
-	}
-	do(ctx, l)
-	_ = closeStore()
+	_ = open.Reader(ctx, p.outside, flag, func(l *ledger.Ledger) error {
+		do(ctx, l)
+		return nil
+	})
 }
 
 // effects returns the names of those in the settings.

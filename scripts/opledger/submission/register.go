@@ -82,16 +82,12 @@ func register(
 		outside.Note("effects withheld: %d, because it ended more than OPLEDGER_RETENTION ago; "+
 			"opledger replay %s --effect EFFECT runs one", result.Withheld, phrase.ShellWord(string(result.Record.Key)))
 	}
-	if outside.JSON {
-		return terminal.PrintJSON(outside.Out, registerfn.Answer(result))
-	}
 	what := "already known"
 	if result.Created {
 		what = "registered"
 	}
-	_, err = fmt.Fprintf(outside.Out, "%s %s, %s%s\n",
-		result.Record.Key, what, result.Record.State, mergedWords(result.Merged))
-	return err
+	return outside.Print(registerfn.Answer(result), "%s %s, %s%s", result.Record.Key, what, result.Record.State,
+		mergedWords(result.Merged))
 }
 
 // mergedWords say which facts about a known operation were added, and which it keeps instead.

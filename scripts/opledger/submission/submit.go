@@ -172,20 +172,15 @@ func (f *submitFlags) report(
 	if taken := submitted.Registered.CorrelationErr; taken != nil {
 		outside.Note("registered without its correlation id, the job was submitted twice: %s", phrase.Safe(taken.Error()))
 	}
-	if outside.JSON {
-		return terminal.PrintJSON(outside.Out, map[string]any{
-			"operation": submitted.Name, "correlationId": submitted.CorrelationID, "known": submitted.Known,
-			"added": append([]string{}, submitted.Registered.Added...), "kept": append([]string{}, submitted.Kept...),
-		})
-	}
 	what := "submitted"
 	if submitted.Known {
 		what = "was submitted before"
 	}
-	_, err = fmt.Fprintf(outside.Out, "%s %s, correlation id %s%s\n",
-		phrase.Safe(submitted.Name), what, submitted.CorrelationID,
+	return outside.Print(map[string]any{
+		"operation": submitted.Name, "correlationId": submitted.CorrelationID, "known": submitted.Known,
+		"added": append([]string{}, submitted.Registered.Added...), "kept": append([]string{}, submitted.Kept...),
+	}, "%s %s, correlation id %s%s", phrase.Safe(submitted.Name), what, submitted.CorrelationID,
 		mergedWords(ledger.Merged{Added: submitted.Registered.Added, Kept: submitted.Kept}))
-	return err
 }
 
 // unstored reports whether the ledger gave no answer. Of an error that is about Gemini's answer, or

@@ -56,6 +56,17 @@ func (e Environment) PrintError(code int, err error) {
 	_, _ = fmt.Fprint(e.Err, text)
 }
 
+// Print prints a command's result: as JSON where that is asked for, else the words, on a line.
+func (e Environment) Print(asJSON any, format string, args ...any) error {
+	if e.JSON {
+		return PrintJSON(e.Out, asJSON)
+	}
+	if _, err := fmt.Fprintf(e.Out, format+"\n", args...); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}
+
 // PrintJSON prints v.
 func PrintJSON(w io.Writer, v any) error {
 	text, err := encodeJSON(v, "  ")

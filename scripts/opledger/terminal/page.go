@@ -20,11 +20,21 @@ func PageJSON[T any](what string, items []T, broken []ledger.Broken, next ledger
 	return fields
 }
 
-// PrintPage prints the rows of a page below its headings, and a row for each document that cannot be
-// read.
-func PrintPage(w io.Writer, s Screen, headings []any, rows [][]any, broken []ledger.Broken) error {
-	err := s.Rows(w, append([][]any{headings}, rows...))
-	for _, b := range broken {
+// PrintPage prints a row for each item of a page below the headings, and one for each document that
+// cannot be read. An empty page is said in the words none.
+func PrintPage[T any](
+	w io.Writer, s Screen, page ledger.Page[T], none string, headings []any, row func(T) []any,
+) error {
+	if len(page.Items)+len(page.Broken) == 0 {
+		_, err := fmt.Fprintln(w, none)
+		return err
+	}
+	rows := [][]any{headings}
+	for _, item := range page.Items {
+		rows = append(rows, row(item))
+	}
+	err := s.Rows(w, rows)
+	for _, b := range page.Broken {
 		_, brokenErr := fmt.Fprintf(w, "%s  %s\n", phrase.Safe(string(b.Path)), phrase.Broken(b))
 		err = errors.Join(err, brokenErr)
 	}

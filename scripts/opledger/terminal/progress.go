@@ -3,11 +3,8 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 // A Progress is one line on stderr that is overwritten; nothing where stderr is no terminal.
@@ -19,18 +16,10 @@ type Progress struct {
 
 // NewProgress makes one for the terminal that stderr is, or of the columns that outside has.
 func NewProgress(outside Environment) *Progress {
-	if outside.Columns > 0 {
-		return &Progress{w: outside.Err, width: outside.Columns}
+	if width := outside.columns(outside.Err); width > 0 {
+		return &Progress{w: outside.Err, width: width}
 	}
-	file, ok := outside.Err.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return &Progress{}
-	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil || width <= 0 {
-		width = 80
-	}
-	return &Progress{w: file, width: width}
+	return &Progress{}
 }
 
 // Say replaces the line.

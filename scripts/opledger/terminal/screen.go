@@ -28,10 +28,15 @@ func (e Environment) Width(wide bool) int {
 	if wide {
 		return 0
 	}
+	return e.columns(e.Out)
+}
+
+// columns returns how wide the terminal is that w writes to, and 0 where it is none.
+func (e Environment) columns(w io.Writer) int {
 	if e.Columns > 0 {
 		return e.Columns
 	}
-	file, ok := e.Out.(*os.File)
+	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return 0
 	}

@@ -35,11 +35,9 @@ func newDelete(outside terminal.Environment) *cobra.Command {
 				if err := a.gemini.Delete(ctx, hook.ID); err != nil {
 					return err
 				}
-				if outside.JSON {
-					return terminal.PrintJSON(outside.Out, map[string]any{"webhook": hook.ID, "url": hook.URI, "deleted": true})
-				}
-				return a.print("deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with "+
-					"gcloud secrets versions disable if no other webhook uses them", hook.ID)
+				return outside.Print(map[string]any{"webhook": hook.ID, "url": hook.URI, "deleted": true},
+					"deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with "+
+						"gcloud secrets versions disable if no other webhook uses them", phrase.Safe(hook.ID))
 			})
 		},
 	}

@@ -61,16 +61,10 @@ func (d delivery) send(ctx context.Context, outside terminal.Environment) error 
 		return fmt.Errorf("%s: what answers at %s is not the webhook of opledger; name another address with --to",
 			answered, d.to)
 	}
-	if outside.JSON {
-		return terminal.PrintJSON(outside.Out, map[string]any{
-			"delivery": d.event.DeliveryID, "operation": d.event.Name.Key, "outcome": a.Outcome, "reason": a.Reason,
-			"registered": a.Registered,
-		})
-	}
-	if _, err := fmt.Fprintf(outside.Out, "%s\n%s\n", answered, d.meaning(a)); err != nil {
-		return fmt.Errorf("writing to stdout: %w", err)
-	}
-	return nil
+	return outside.Print(map[string]any{
+		"delivery": d.event.DeliveryID, "operation": d.event.Name.Key, "outcome": a.Outcome, "reason": a.Reason,
+		"registered": a.Registered,
+	}, "%s\n%s", answered, d.meaning(a))
 }
 
 // A webhookAnswer is the body of a 200.

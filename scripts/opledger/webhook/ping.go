@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 )
 
@@ -27,11 +28,10 @@ func newPing(outside terminal.Environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if outside.JSON {
-					return terminal.PrintJSON(outside.Out, map[string]any{"webhook": hook.ID, "url": hook.URI})
-				}
-				return a.print("Gemini sends a ping to %s. It says so even if the receiver cannot be reached: look for the ping "+
-					"in the ledger's quarantine, or in the webhook function's log (event=quarantine; refused: event=auth)", hook.URI)
+				return outside.Print(map[string]any{"webhook": hook.ID, "url": hook.URI},
+					"Gemini sends a ping to %s. It says so even if the receiver cannot be reached: look for the ping "+
+						"in the ledger's quarantine, or in the webhook function's log (event=quarantine; refused: event=auth)",
+					phrase.Safe(hook.URI))
 			})
 		},
 	}
