@@ -29,7 +29,7 @@ func (s *Submitter) Interaction(
 			ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)}, once,
 		)
 		if err != nil {
-			return "", err
+			return "", RequestError(err)
 		}
 		if created.Interaction == nil || created.Interaction.ID == nil || *created.Interaction.ID == "" {
 			return "", nil

@@ -40,7 +40,7 @@ func (s *Submitter) Batch(
 		marked.WebhookConfig = mark.webhook(marked.WebhookConfig)
 		created, err := s.options.Gemini.Batches.Create(ctx, model, source, &marked)
 		if err != nil {
-			return "", err
+			return "", RequestError(err)
 		}
 		return created.Name, nil
 	})
@@ -85,7 +85,7 @@ func (s *Submitter) Video(
 		marked.WebhookConfig = mark.webhook(marked.WebhookConfig)
 		created, err := s.options.Gemini.Models.GenerateVideosFromSource(ctx, model, source, &marked)
 		if err != nil {
-			return "", err
+			return "", RequestError(err)
 		}
 		return created.Name, nil
 	})

@@ -26,15 +26,25 @@ func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (st
 		return "", fmt.Errorf("%w: the answer has no name", ErrUnanswered)
 	case err == nil:
 		return name, nil
-	case refused(err):
-		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+	case errors.Is(err, ErrRefused):
+		return "", err
 	default:
 		return "", fmt.Errorf("%w: %w", ErrUnanswered, err)
 	}
 }
 
-// refused reports whether nothing runs for certain: Gemini refused the operation, or was not
-// reached.
+// RequestError returns the error of the request that creates an operation as the create of Submit
+// returns it. It wraps ErrRefused where nothing runs for certain: where Gemini refused, or was not
+// reached. err is the SDK's. Return the error of any other request without it, although it looks the
+// same: what a look-up does not find may run.
+func RequestError(err error) error {
+	if err == nil || !refused(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, err)
+}
+
+// refused reports whether nothing runs for certain after the request that creates an operation.
 func refused(err error) bool {
 	if connection, ok := errors.AsType[*net.OpError](err); ok && connection.Op == "dial" {
 		return true // net/http does not resend a POST that it began to send

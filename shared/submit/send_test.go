@@ -2,7 +2,9 @@ package submit_test
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -56,7 +58,7 @@ func TestRefusedAndNotWithdrawn(t *testing.T) {
 	refuse := func(leave func()) func(context.Context, submit.Mark) (string, error) {
 		return func(context.Context, submit.Mark) (string, error) {
 			leave()
-			return "", genai.APIError{Code: http.StatusBadRequest}
+			return "", submit.RequestError(genai.APIError{Code: http.StatusBadRequest})
 		}
 	}
 	ctx, leave := context.WithCancel(t.Context())
@@ -69,6 +71,31 @@ func TestRefusedAndNotWithdrawn(t *testing.T) {
 	_, err = w.submitter.Submit(t.Context(), c, operation.Operations, refuse(func() {}))
 	w.wantError(err, submit.ErrRefused, ledger.ErrUnavailable)
 	w.wantIntent("c")
+}
+
+// TestOnlyCreateKnowsThatNothingRuns: an error of another request than the creation says nothing of what
+// runs, although it looks the same. Without the mark of create the intent stays [G6].
+func TestOnlyCreateKnowsThatNothingRuns(t *testing.T) {
+	t.Parallel()
+	for what, err := range map[string]error{
+		"a look-up of what was created": genai.APIError{Code: http.StatusNotFound},
+		"a database that is down":       &net.OpError{Op: "dial", Err: errors.New("connection refused")},
+	} {
+		w := newWorld(t)
+		_, got := w.submitter.Submit(t.Context(), operation.Submission{CorrelationID: "c"}, operation.Batches,
+			func(context.Context, submit.Mark) (string, error) { return "", err })
+		w.wantError(got, submit.ErrUnanswered)
+		w.wantIntent("c")
+
+		w = newWorld(t)
+		_, got = w.submitter.Submit(t.Context(), operation.Submission{CorrelationID: "c"}, operation.Batches,
+			func(context.Context, submit.Mark) (string, error) { return "", submit.RequestError(err) })
+		w.wantError(got, submit.ErrRefused)
+		w.wantIntent("")
+		if !strings.Contains(got.Error(), err.Error()) {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
 }
 
 // TestUnreached: without a connection nothing was sent.

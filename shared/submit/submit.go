@@ -99,7 +99,8 @@ const (
 )
 
 // Submit submits an operation of any kind: create sends it to Gemini, once and with the mark, and
-// returns its name. Batch, Video and Interaction use it. collection is that of the new operation. The
+// returns its name, or the RequestError of that request. After any other error the operation may
+// run. Batch, Video and Interaction use it. collection is that of the new operation. The
 // correlation id is valid for gemini.CheckCorrelationID, or empty: then it is a new random one. A
 // submitter that chooses its ids, such as "nightly-2026-11-21", can be started again.
 //
