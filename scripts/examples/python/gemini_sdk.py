@@ -11,7 +11,7 @@ import httpx
 from google import genai
 from google.genai import types
 
-from opledger_client import Mark, NotSentError, checked_url
+from opledger_client import AnsweredError, Mark, NotSentError, checked_url
 
 if "GOOGLE_GEMINI_BASE_URL" in os.environ:  # here, before an intent is recorded
     checked_url("GOOGLE_GEMINI_BASE_URL", os.environ["GOOGLE_GEMINI_BASE_URL"])
@@ -38,7 +38,7 @@ def upload(path: str) -> str:
 
 @contextlib.contextmanager
 def once() -> Iterator[None]:
-    """Marks what made no connection. client repeats nothing, so that no request was before it."""
+    """Marks Gemini's answer, or that no connection was made. client repeats nothing before it."""
     try:
         yield
     except Exception as error:
@@ -46,6 +46,10 @@ def once() -> Iterator[None]:
         for network in (error, error.__cause__):
             if isinstance(network, httpx.ConnectError):
                 raise NotSentError(str(network)) from error
+        # The creation of an interaction has status_code, the others code.
+        status = getattr(error, "status_code", getattr(error, "code", None))
+        if isinstance(status, int):
+            raise AnsweredError(status, str(error)) from error
         raise
 
 

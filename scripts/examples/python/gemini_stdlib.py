@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from opledger_client import Mark, NotSentError, checked_url, opener
+from opledger_client import AnsweredError, Mark, NotSentError, checked_url, opener, said
 
 GEMINI = checked_url(  # here, before an intent is recorded
     "GOOGLE_GEMINI_BASE_URL",
@@ -22,7 +22,7 @@ PIECE = 8 << 20  # bytes of an upload in one request; a multiple of 256 KiB
 def post(path: str, body: dict[str, Any]) -> Any:
     """Sends one request, and never repeats it: Gemini runs, and charges for, each that it gets.
 
-    Raises NotSentError where it made no connection.
+    Raises AnsweredError where it was refused, NotSentError where it made no connection.
     """
     request = urllib.request.Request(
         f"{GEMINI}/v1beta/{path}",
@@ -32,6 +32,9 @@ def post(path: str, body: dict[str, Any]) -> Any:
     try:
         with opener(GEMINI).open(request, timeout=60) as response:  # a redirect would get the key
             return json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise AnsweredError(error.code, said(error)) from error
     except urllib.error.URLError as error:
         if isinstance(error.reason, (ConnectionRefusedError, socket.gaierror)):
             raise NotSentError(str(error.reason)) from error

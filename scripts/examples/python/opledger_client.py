@@ -102,6 +102,17 @@ class SubmitError(Exception):
         self.retry_after = retry_after
 
 
+class AnsweredError(Exception):
+    """create raises it with the status of Gemini's answer to the creation, and what that says.
+
+    Only create knows: the same status may come from a second request, or of another server.
+    """
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
 class NotSentError(Exception):
     """create raises it where no connection to Gemini was made, so that nothing runs.
 
@@ -233,9 +244,10 @@ class Opledger:
 
         It records the intent, calls create, and registers the name that create returns. create
         sends Gemini one request, within a minute, which carries the mark, and never repeats it:
-        Gemini would run, and charge for, both. Where it made no connection, it raises NotSentError,
-        and the id is free at once. What an earlier call submitted is returned, and create not
-        called. Upload files before, where find knows of no such operation.
+        Gemini would run, and charge for, both. Where that failed it raises AnsweredError with the
+        status of Gemini's answer, or NotSentError: where nothing runs, the id is free at once.
+        After any other error it may run. What an earlier call submitted is returned, and create
+        not called. Upload files before, where find knows of no such operation.
 
         Where an earlier call died, opledger finds out from Gemini's list of batches whether it
         submitted: five minutes after it, and a reconcile pass. This call waits for that, patience
@@ -549,23 +561,23 @@ def _completion(body: bytes) -> Completion:
 def _create(create: Callable[[Mark], str], mark: Mark, listed: bool) -> str:
     try:
         name = create(mark)
-    except NotSentError as error:
-        why = f"was not reached ({error})"
-        raise SubmitError("refused", mark.correlation_id, why, retryable=True) from error
     except Exception as error:
-        # The SDK of Gemini has status_code or code, and urllib has code.
-        status = getattr(error, "status_code", getattr(error, "code", 0))
-        # After 408, 499 and 5xx Gemini may have begun.
-        refused = isinstance(status, int) and 400 <= status < 500 and status not in (408, 499)
-        why, again = said(error), listed
         outcome: Outcome = "unanswered"
-        if refused:
-            outcome, why, again = "refused", f"refused it ({why})", status == _REFUSED_LATER
+        why, again = said(error), listed
+        if isinstance(error, NotSentError):
+            outcome, why, again = "refused", f"was not reached ({why})", True
+        elif isinstance(error, AnsweredError) and _refused(error.status):
+            outcome, why, again = "refused", f"refused it ({why})", error.status == _REFUSED_LATER
         raise SubmitError(outcome, mark.correlation_id, why, retryable=again) from error
     if not name:
         why = "the answer has no name"
         raise SubmitError("unanswered", mark.correlation_id, why, retryable=listed)
     return name
+
+
+def _refused(status: int) -> bool:
+    """Whether nothing runs for certain: after 408, 499 and 5xx Gemini may have begun."""
+    return 400 <= status < 500 and status not in (408, 499)
 
 
 def said(error: Exception) -> str:

@@ -23,8 +23,8 @@ from typing import Any
 import gemini_stdlib
 import opledger_client
 from opledger_client import (
-    CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError,
-    Submitted, Verifier, check_requests, checked_url, opener,
+    AnsweredError, CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError,
+    Submitted, Verifier, check_requests, checked_url, opener, said,
 )
 
 UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
@@ -246,15 +246,14 @@ class SubmitOnceTest(ClientTest):
         self.assertEqual((raised.exception.code, raised.exception.problems), (400, ("a", "b")))
 
     def test_creation_that_fails_is_never_repeated(self) -> None:
-        http = urllib.error.HTTPError("http://gemini", 404, "no such model", Message(), None)
         for error, outcome, retryable in (
-            (Coded(code=400, status="INVALID_ARGUMENT"), "refused", False),
-            (Coded(status_code=429), "refused", True),
-            (http, "refused", False),
-            (Coded(code=408), "unanswered", True),
-            (Coded(code=499), "unanswered", True),
-            (Coded(code=503), "unanswered", True),
-            (Coded(status_code=None), "unanswered", True),
+            (AnsweredError(400, "no such model"), "refused", False),
+            (AnsweredError(404, "no such model"), "refused", False),
+            (AnsweredError(429, "slower"), "refused", True),
+            (AnsweredError(408, "slow"), "unanswered", True),
+            (AnsweredError(499, "gone"), "unanswered", True),
+            (AnsweredError(503, "away"), "unanswered", True),
+            (AnsweredError(302, "elsewhere"), "unanswered", True),
             (TimeoutError("timed out"), "unanswered", True),
         ):
             with self.subTest(str(error)):
@@ -270,7 +269,30 @@ class SubmitOnceTest(ClientTest):
                 self.assertEqual(len(asked), 2 if outcome == "refused" else 1)
                 self.assertEqual(asked[1:], [{**asked[0], "withdraw": True}][:len(asked) - 1])
                 self.assertEqual(self.pauses, [])
+
+    def test_only_create_says_that_gemini_refused(self) -> None:
+        http = urllib.error.HTTPError("http://shop", 404, "no such order", Message(), None)
+        wrapped = RuntimeError("of a look-up")
+        wrapped.__cause__ = AnsweredError(404, "not found yet")
+        for error in (http, Coded(code=404), Coded(status_code=400), wrapped):
+            with self.subTest(str(error)):
+                self.answers((201, OPEN))
+                self.server.requests.clear()
+                with self.assertRaises(SubmitError) as raised:
+                    self.submit_once(fails(error))
+                self.assertEqual(raised.exception.outcome, "unanswered")
+                self.assertEqual(len(self.server.requests), 1)
         http.close()
+
+    def test_the_examples_say_what_gemini_answered(self) -> None:
+        with unittest.mock.patch.dict(os.environ, GEMINI_API_KEY="key"), unittest.mock.patch.object(
+            gemini_stdlib, "GEMINI", f"http://127.0.0.1:{self.server.server_port}"
+        ):
+            for status in (404, 503):
+                self.answers((status, {"error": {"message": "no such model"}}))
+                with self.assertRaisesRegex(AnsweredError, "no such model") as raised:
+                    gemini_stdlib.batch("files/x", Mark("night-1"))
+                self.assertEqual(raised.exception.status, status)
 
     def test_only_create_says_that_nothing_was_sent(self) -> None:
         refused, unsent = ConnectionRefusedError("of a database"), NotSentError("no route")
@@ -323,13 +345,13 @@ class SubmitOnceTest(ClientTest):
                     "http://gemini", 400, "Bad Request", Message(), io.BytesIO(body.encode())
                 )
                 with self.assertRaisesRegex(SubmitError, reason):
-                    self.submit_once(fails(http))
+                    self.submit_once(fails(AnsweredError(400, said(http))))
                 http.close()
 
     def test_a_refusal_is_said_where_its_intent_stays(self) -> None:
         self.answers((201, OPEN), (403, "no"))
         with self.assertRaises(SubmitError) as raised:
-            self.submit_once(fails(Coded(code=400)))
+            self.submit_once(fails(AnsweredError(400, "no such model")))
         self.assertEqual(raised.exception.outcome, "refused")
 
     def test_an_answer_without_a_name(self) -> None:
@@ -413,9 +435,9 @@ class CallTest(ClientTest):
         with unittest.mock.patch.object(
             gemini_stdlib, "GEMINI", f"http://127.0.0.1:{self.server.server_port}"
         ):
-            with self.assertRaises(urllib.error.HTTPError) as raised:
+            with self.assertRaises(AnsweredError) as raised:
                 gemini_stdlib.batch("files/x", Mark("night-1"))
-        raised.exception.close()
+        self.assertEqual(raised.exception.status, 302)
         self.assertEqual(len(self.server.requests), 1)
 
     def test_refusals_are_not_repeated(self) -> None:

@@ -2,7 +2,7 @@
 
 import { GoogleGenAI } from "@google/genai";
 
-import { NotSentError, type Mark } from "./opledger.js";
+import { AnsweredError, NotSentError, type Mark } from "./opledger.js";
 
 // Gemini runs, and charges for, each creation that it gets, so none may be repeated. Batches and
 // videos are sent once by default; an interaction five times, unless maxRetries is 0.
@@ -22,7 +22,7 @@ export async function upload(path: string): Promise<string> {
 
 const UNSENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]; // there was no connection
 
-/** Marks what made no connection. gemini repeats nothing, so that no request was before it. */
+/** Marks Gemini's answer, or that no connection was made. gemini repeats nothing before it. */
 async function once<T>(created: Promise<T>): Promise<T> {
   try {
     return await created;
@@ -31,6 +31,9 @@ async function once<T>(created: Promise<T>): Promise<T> {
       if (UNSENT.includes((cause as NodeJS.ErrnoException).code ?? "")) {
         throw new NotSentError("no connection was made", { cause });
       }
+    }
+    if (error instanceof Error && "status" in error && typeof error.status === "number") {
+      throw new AnsweredError(error.status, `HTTP status ${error.status}`, { cause: error });
     }
     throw error;
   }

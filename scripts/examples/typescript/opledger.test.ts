@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import {
-  checkedUrl, checkRequests, CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError, settled,
-  SignatureError, SubmitError, Verifier, type Environment,
+  AnsweredError, checkedUrl, checkRequests, CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError,
+  settled, SignatureError, SubmitError, Verifier, type Environment,
 } from "./opledger.js";
 
 const UNREPORTED = {
@@ -205,12 +205,12 @@ describe("submitOnce", () => {
 
   it("never repeats a creation", async () => {
     for (const [cause, outcome, retryable] of [
-      [Object.assign(new Error("invalid"), { status: 400 }), "refused", false],
-      [Object.assign(new Error("too many"), { status: 429 }), "refused", true],
-      [Object.assign(new Error("slow"), { status: 408 }), "unanswered", true],
-      [Object.assign(new Error("closed"), { status: 499 }), "unanswered", true],
-      [Object.assign(new Error("away"), { status: 503 }), "unanswered", true],
-      [Object.assign(new Error("words"), { status: "INTERNAL" }), "unanswered", true],
+      [new AnsweredError(400, "invalid"), "refused", false],
+      [new AnsweredError(429, "too many"), "refused", true],
+      [new AnsweredError(408, "slow"), "unanswered", true],
+      [new AnsweredError(499, "closed"), "unanswered", true],
+      [new AnsweredError(503, "away"), "unanswered", true],
+      [new AnsweredError(302, "elsewhere"), "unanswered", true],
       [new TypeError("fetch failed"), "unanswered", true],
       [undefined, "unanswered", true],
     ] as const) {
@@ -224,6 +224,16 @@ describe("submitOnce", () => {
       assert.equal(requests.length, outcome === "refused" ? 2 : 1);
       if (withdrawal) assert.deepEqual(withdrawal, { ...intent, withdraw: true });
       assert.deepEqual(pauses, []);
+    }
+  });
+
+  it("withdraws only what create says that Gemini refused", async () => {
+    const absent = Object.assign(new Error("no such order"), { status: 404 });
+    for (const cause of [absent, new Error("a look-up", { cause: new AnsweredError(404, "not found yet") })]) {
+      answers = [{ status: 201, body: OPEN }];
+      requests = [];
+      const error = await failure(client.submitOnce("night-1", throws(cause), BATCH), SubmitError);
+      assert.deepEqual([error.outcome, error.retryable, requests.length], ["unanswered", true, 1]);
     }
   });
 
@@ -248,7 +258,7 @@ describe("submitOnce", () => {
 
   it("says what Gemini and the network said", async () => {
     const network = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
-    for (const cause of [network, Object.assign(new Error("no such model"), { status: 404 })]) {
+    for (const cause of [network, new AnsweredError(404, "no such model")]) {
       answers = [{ status: 201, body: OPEN }, { status: 403, body: "it stays" }];
       const error = await failure(client.submitOnce("night-1", throws(cause), BATCH), SubmitError);
       assert.match(error.message, /ECONNREFUSED|no such model/);

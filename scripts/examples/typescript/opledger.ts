@@ -143,6 +143,18 @@ export class SubmitError extends Error {
 }
 
 /**
+ * create throws it with the status of Gemini's answer to the creation, and what that says. Only create
+ * knows: the same status may come from a second request, or of another server.
+ */
+export class AnsweredError extends Error {
+  override name = "AnsweredError";
+
+  constructor(readonly status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/**
  * create throws it where no connection to Gemini was made, so that nothing runs. Only create knows: the
  * same error of the network may come from a second request, or of a program of its own.
  */
@@ -258,9 +270,10 @@ export class Opledger {
    *
    * It records the intent, calls create, and registers the name that create returns. create sends
    * Gemini one request, within a minute, which carries the mark, and never repeats it: Gemini would
-   * run, and charge for, both. Where it made no connection, it throws NotSentError, and the id is free
-   * at once. What an earlier call submitted is returned, and create not called. Upload files before,
-   * where find knows of no such operation.
+   * run, and charge for, both. Where that failed it throws AnsweredError with the status of Gemini's
+   * answer, or NotSentError: where nothing runs, the id is free at once. After any other error it may
+   * run. What an earlier call submitted is returned, and create not called. Upload files before, where
+   * find knows of no such operation.
    *
    * Where an earlier call died, opledger finds out from Gemini's list of batches whether it
    * submitted: five minutes after it, and a reconcile pass. This call waits for that, and logs that
@@ -587,8 +600,8 @@ async function createOnce(
   try {
     name = await create(mark);
   } catch (error) {
-    // Every error of Gemini's SDK has the status. After 408, 499 and 5xx Gemini may have begun.
-    const status = Number((error as { status?: unknown } | null)?.status);
+    // After 408, 499 and 5xx Gemini may have begun.
+    const status = error instanceof AnsweredError ? error.status : 0;
     const refused = status >= 400 && status < 500 && status !== 408 && status !== 499;
     const unsent = error instanceof NotSentError;
     const outcome = refused || unsent ? "refused" : "unanswered";
