@@ -39,7 +39,7 @@ func (a Decision) at(now time.Time) *operation.Decided {
 // Errors: ErrNotFound; ErrSettled; ErrUnregistered; ErrNoReason; else as Ingest.
 func (l Operations) Abandon(ctx context.Context, key operation.Key, a Decision) (operation.Decided, error) {
 	return l.decideOnRecord(ctx, "abandoning "+string(key), key, a,
-		func(rec *operation.Record) (**operation.Decided, error) {
+		func(rec *operation.Record, _ time.Time) (**operation.Decided, error) {
 			switch {
 			case rec.Abandoned != nil:
 			case rec.Settled():
@@ -55,7 +55,7 @@ func (l Operations) Abandon(ctx context.Context, key operation.Key, a Decision) 
 // unless place refuses it. It returns the decision that stands there: of several the first.
 func (l *protocol) decideOnRecord(
 	ctx context.Context, what string, key operation.Key, a Decision,
-	place func(*operation.Record) (**operation.Decided, error),
+	place func(*operation.Record, time.Time) (**operation.Decided, error),
 ) (operation.Decided, error) {
 	var stands operation.Decided
 	err := l.retry(ctx, what, func(int) error {
@@ -73,7 +73,7 @@ func (l *protocol) decideOnRecord(
 		case !doc.Exists():
 			return ErrNotFound
 		}
-		decision, err := place(&rec)
+		decision, err := place(&rec, now)
 		if err != nil {
 			return err
 		}

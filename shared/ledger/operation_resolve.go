@@ -79,7 +79,7 @@ func (l Operations) ResolveUnregistered(
 	ctx context.Context, key operation.Key, a Decision,
 ) (operation.Decided, error) {
 	return l.decideOnRecord(ctx, "resolving that "+string(key)+" is not registered", key, a,
-		func(rec *operation.Record) (**operation.Decided, error) {
+		func(rec *operation.Record, _ time.Time) (**operation.Decided, error) {
 			if rec.Registered {
 				return nil, ErrRegistered
 			}

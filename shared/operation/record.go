@@ -109,6 +109,9 @@ type Record struct {
 	// Abandoned is set once the operator ended the waiting [R4]. It is not a state: a completion still
 	// counts.
 	Abandoned *Decided `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	// CancelRequested is set once an operator had Gemini asked to cancel the operation. It is not a state
+	// either: only Gemini says how the operation ends [M7].
+	CancelRequested *Decided `json:"cancelRequested,omitempty" firestore:"cancelRequested,omitempty"`
 	// LateAt is when the operation is pending for too long, or when it was alerted as missing, whichever
 	// is earlier [R4]; absent while it is not waited for. It and UnresolvedAt are Derived.
 	LateAt time.Time `json:"lateAt,omitzero" firestore:"lateAt,omitempty"`

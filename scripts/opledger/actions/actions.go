@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/cancel"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -22,6 +23,8 @@ type Actions struct {
 	// One looks an operation up at Gemini and ingests the answer, as [reconcile.Reconciler] does; nil:
 	// there is no API key.
 	One func(context.Context, operation.Key) (lookup.Answer, ledger.Receipt, error)
+	// AskToCancel asks Gemini to cancel an operation; nil: there is no API key.
+	AskToCancel func(context.Context, operation.Name) error
 	// Send hands a message to the workers: to the topic, or to those inside this process.
 	Send func(context.Context, ledger.Message) error
 	// Elsewhere: the workers are not in this process.
@@ -101,6 +104,34 @@ func (a *Actions) Abandon(ctx context.Context, key operation.Key, d ledger.Decis
 	return a.decide(ctx, d, string(key), "abandoned", func() (operation.Decided, error) {
 		return a.Ledger.Operations.Abandon(ctx, key, d)
 	})
+}
+
+// Cancel records who has Gemini asked to cancel an operation, and why, and asks Gemini. It says which
+// request stands, which may be an earlier one. Gemini is asked each time.
+func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {
+	rec, err := a.Ledger.Operations.Read(ctx, key)
+	if err != nil {
+		return Decision{}, "", err
+	}
+	if !Cancellable(key) {
+		return Decision{}, "", fmt.Errorf("cancelling %s: %w", key, cancel.ErrUnsupported)
+	}
+	stands, words, err := a.decide(ctx, d, "the cancellation of "+string(key), "requested",
+		func() (operation.Decided, error) { return a.Ledger.Operations.RequestCancel(ctx, key, d) })
+	if err != nil {
+		return Decision{}, "", err
+	}
+	if err := a.AskToCancel(ctx, operation.Name{Key: key, Resource: rec.Name}); err != nil {
+		return Decision{}, "", fmt.Errorf("asking Gemini to cancel %s: %w; the request is recorded: ask again, or look the "+
+			"operation up", key, err)
+	}
+	return stands, fmt.Sprintf("%s; Gemini was asked, and %s is %s until Gemini says how it ended", words,
+		phrase.Safe(string(key)), rec.State), nil
+}
+
+// Cancellable reports whether Gemini can cancel operations of this kind.
+func Cancellable(key operation.Key) bool {
+	return key.Collection() == operation.Batches || key.Collection() == operation.Interactions
 }
 
 // AbandonIntent records that the operation of an intent is no longer waited for. It says which decision

@@ -94,6 +94,21 @@ var table = []action{
 		do: resolve,
 	},
 	{
+		name: "cancel", label: "Cancel at Gemini", command: "opledger cancel NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Ask Gemini to cancel %s?", s.Record.Key) },
+		happens: []string{
+			"Gemini is asked to cancel it. Who asked, when and why is recorded.",
+			"It stays pending until Gemini says how it ended. It may succeed all the same, and then its effects run.",
+		},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.Record.Version > 0 && !s.Record.Settled() && actions.Cancellable(s.Record.Key)
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.Cancel(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
+			return outcome{Words: words, Then: []string{"The next look-ups show how it ended."}}, err
+		},
+	},
+	{
 		name: "abandon", label: "Abandon", command: "opledger abandon NAME --reason 'WHY'", who: true, why: true,
 		title: func(s subject) string { return fmt.Sprintf("Abandon %s?", s.Record.Key) },
 		happens: []string{
@@ -284,7 +299,8 @@ func (c *Console) remedies(s subject) (all []remedy) {
 // allows reports whether this console can do it.
 func (c *Console) allows(a action) bool {
 	given := c.options.Actions
-	return given != nil && a.do != nil && (a.name != "lookup" || given.One != nil)
+	asksGemini := a.name == "lookup" || a.name == "cancel"
+	return given != nil && a.do != nil && (!asksGemini || given.One != nil)
 }
 
 // find returns the row of the table with that name.

@@ -19,7 +19,10 @@ import (
 // A Decider is a command that records an operator's decision.
 type Decider struct {
 	Outside terminal.Environment
-	store   string
+	// AsksGemini: the command asks Gemini, too, with the settings of a pass.
+	AsksGemini bool
+
+	store string
 	ledger.Decision
 }
 
@@ -43,9 +46,11 @@ func (d *Decider) deciding(ctx context.Context, record func(*actions.Actions) er
 			return err
 		}
 	}
-	return open.Change(ctx, d.Outside, d.store, func(w open.Writer) error {
-		return record(&actions.Actions{Ledger: w.Ledger})
-	})
+	change := open.Change
+	if d.AsksGemini {
+		change = open.ChangeAtGemini
+	}
+	return change(ctx, d.Outside, d.store, func(w open.Writer) error { return record(w.Actions()) })
 }
 
 // Decide records a decision, and prints the one that stands: what record returns as JSON, or in words.

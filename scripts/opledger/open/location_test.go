@@ -103,7 +103,8 @@ func TestUnread(t *testing.T) {
 	f := commandtest.NewFile(t)
 	variables := []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_GRACEE=topsecret", "GEMINI_API_KEY=k"}
 	needs := map[string][]string{
-		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger forget": {"batches/a", "--yes"},
+		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger cancel": {"batches/a", "--reason", "r"},
+		"opledger forget": {"batches/a", "--yes"},
 		"opledger show": {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
 		"opledger resolve":     {"batches/a", "--reason", "r"},

@@ -242,11 +242,22 @@ func (w Writer) Do(ctx context.Context, change func() error) error {
 
 // Change opens an existing ledger for do, and closes it.
 func Change(ctx context.Context, outside terminal.Environment, flag string, do func(Writer) error) error {
-	settings, where, err := Parse[WriterSettings](outside, flag)
+	return change[WriterSettings](ctx, outside, flag, do)
+}
+
+// ChangeAtGemini is Change for a command that asks Gemini, too: it needs an API key.
+func ChangeAtGemini(ctx context.Context, outside terminal.Environment, flag string, do func(Writer) error) error {
+	return change[PassSettings](ctx, outside, flag, do)
+}
+
+func change[T interface{ Server() server.Settings }](
+	ctx context.Context, outside terminal.Environment, flag string, do func(Writer) error,
+) error {
+	settings, where, err := Parse[T](outside, flag)
 	if err != nil {
 		return err
 	}
-	w, err := NewWriter(ctx, outside, where, settings)
+	w, err := Write(ctx, outside, settings.Server(), where, server.Options{})
 	if err != nil {
 		return err
 	}

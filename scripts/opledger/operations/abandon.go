@@ -17,7 +17,7 @@ func NewAbandon(outside terminal.Environment) *cobra.Command {
 		Short: "Stop waiting for an operation",
 		Long: "Stops waiting for a pending operation: it is no longer looked up, and raises no more alerts. Its\n" +
 			"state stays, and a completion that arrives later is still applied. Who decided, when and why is\n" +
-			"recorded.",
+			"recorded. Gemini goes on with it: opledger cancel has it cancelled there.",
 		Example: "  opledger abandon batches/abc123 --reason 'submitted twice'",
 		Args:    terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -190,6 +190,9 @@ func recordLines(out *terminal.Table, r operation.Record) {
 	if !r.StuckSince.IsZero() {
 		out.Line("  pending for too long", "since "+phrase.LocalTime(r.StuckSince))
 	}
+	if r.CancelRequested != nil {
+		out.Line("  cancel requested", phrase.Abandoned(*r.CancelRequested))
+	}
 	if r.Abandoned != nil {
 		out.Line("  abandoned", phrase.Abandoned(*r.Abandoned))
 	}

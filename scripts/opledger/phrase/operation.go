@@ -90,6 +90,9 @@ func WhyPending(r operation.Record, now time.Time) string {
 	default:
 		words = append(words, "Gemini has not started it")
 	}
+	if r.CancelRequested != nil {
+		words = append(words, "Gemini was asked to cancel it")
+	}
 	if !r.StuckSince.IsZero() {
 		words = append(words, "pending for too long since "+LocalTime(r.StuckSince))
 	}

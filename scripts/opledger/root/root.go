@@ -85,7 +85,7 @@ func New(outside terminal.Environment) *cobra.Command {
 		operations.NewList(outside), operations.NewShow(outside),
 		operations.NewWait(outside),
 		submission.NewSubmit(outside), submission.NewRegister(outside), operations.NewReconcile(outside),
-		effects.NewReplay(outside),
+		effects.NewReplay(outside), operations.NewCancel(outside),
 		operations.NewAbandon(outside), effects.NewWaive(outside), operations.NewResolve(outside),
 		operations.NewForget(outside), intents.New(outside),
 		quarantine.New(outside), webhook.New(outside), deployment.NewCanary(outside),

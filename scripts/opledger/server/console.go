@@ -13,9 +13,11 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Actions returns what an operator's actions are done with, in the functions' own way.
@@ -27,9 +29,18 @@ func (s *Server) Actions() *actions.Actions {
 		a.Paused, a.Overrides = s.Paused, !s.effects.Paused && !s.options.FollowPause
 	}
 	if s.Reconciler != nil {
-		a.One = s.Reconciler.One
+		a.One, a.AskToCancel = s.Reconciler.One, s.askToCancel
 	}
 	return a
+}
+
+// askToCancel asks Gemini to cancel an operation. It is rare: no client for it is kept.
+func (s *Server) askToCancel(ctx context.Context, name operation.Name) error {
+	client, err := cloud.Canceller(ctx, s.settings.Gemini)
+	if err != nil {
+		return err
+	}
+	return client.Cancel(ctx, name)
 }
 
 // send publishes a message, and wakes the workers to which this process leaves its effects. Where they

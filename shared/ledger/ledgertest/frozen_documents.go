@@ -18,9 +18,10 @@ func at(minutes int) time.Time {
 func FrozenDocuments() []Frozen {
 	return []Frozen{
 		{Kind: "operation", Data: frozenRecord(), Added: map[string]string{
-			"ConflictAt":    "lasting: another end was refused then; it is absent again once that end is applied",
-			"ConflictState": "lasting: the end that was refused last; it is absent again once that end is applied",
-			"ConflictBy":    "lasting: the path of that end, as long as ConflictState is there",
+			"ConflictAt":      "lasting: another end was refused then; it is absent again once that end is applied",
+			"ConflictState":   "lasting: the end that was refused last; it is absent again once that end is applied",
+			"ConflictBy":      "lasting: the path of that end, as long as ConflictState is there",
+			"CancelRequested": "lasting: an operator decided so; an older revision looks the operation up more rarely",
 			"ConflictResolved": "lasting: an operator decided so about these two ends; it counts for no other two, " +
 				"whichever an older revision applies or refuses",
 			"Incarnation":          "lasting: an id that the record got when it was created",

@@ -69,6 +69,7 @@ var ledgerGroups = []struct {
 	{"AlertRaces", alertRaces},
 	{"OperationCondition", operationCondition},
 	{"OperationAbandon", operationAbandon},
+	{"OperationCancel", operationCancel},
 	{"EffectContinue", effectContinue},
 	{"EffectRecover", effectRecover},
 	{"EffectReplay", effectReplay},

@@ -98,6 +98,9 @@ var operationCalls = []Call{
 	{Name: "Operations.Abandon", Arrange: (*World).register, Act: func(w *World) (any, error) {
 		return w.Ledger.Operations.Abandon(w.Ctx, key, ledger.Decision{By: "an operator", Why: "it is gone"})
 	}},
+	{Name: "Operations.RequestCancel", Arrange: (*World).register, Act: func(w *World) (any, error) {
+		return w.Ledger.Operations.RequestCancel(w.Ctx, key, ledger.Decision{By: "an operator", Why: "the prompt was wrong"})
+	}},
 	{Name: "Operations.ResolveConflict", Arrange: func(w *World) {
 		w.succeed()
 		got[any](w)(ingests(ended("d3", operation.Failed))(w))

@@ -1,0 +1,40 @@
+package operations
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// NewCancel makes opledger cancel.
+func NewCancel(outside terminal.Environment) *cobra.Command {
+	d := decision.Decider{Outside: outside, AsksGemini: true}
+	cmd := &cobra.Command{
+		Use:   "cancel NAME --reason TEXT",
+		Short: "Ask Gemini to cancel an operation",
+		Long: "Asks Gemini to cancel a pending batch or interaction. Who asked, when and why is recorded first. The\n" +
+			"operation stays pending, and is looked up at every interval, until Gemini says how it ended: it may\n" +
+			"succeed all the same, and then its effects run as ever. Requests that are done by then may be billed.\n" +
+			"Gemini cannot cancel a video. The same command again asks Gemini again.",
+		Example: "  opledger cancel batches/abc123 --reason 'the prompt was wrong'",
+		Args:    terminal.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+				stands, words, err := a.Cancel(cmd.Context(), key, d.Decision)
+				return cancelJSON{key, stands.Decided, stands.Recorded}, words, err
+			})
+		},
+	}
+	d.Flags(cmd)
+	return cmd
+}
+
+// A cancelJSON is the request that stands as JSON, and whether it is this one.
+type cancelJSON struct {
+	Operation       operation.Key     `json:"operation"`
+	CancelRequested operation.Decided `json:"cancelRequested"`
+	Recorded        bool              `json:"recorded"`
+}
