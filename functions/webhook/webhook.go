@@ -1,21 +1,23 @@
 // Package webhook is the public HTTP function that receives Gemini's deliveries. It checks the
 // signature over the raw bytes of the body, decodes the event and ingests it into the ledger: see
-// accept.go. It answers 200 only after the store has committed the decision [W3].
+// accept.go. What a delivery changes is committed before it is answered 200 [W3]. After a crash in
+// between Gemini redelivers it, and the ledger knows it by its id: a duplicate. Effects that were
+// planned and not published by then are published by the next reconcile pass.
 //
 // A dynamic webhook's token proves who sent a delivery, and not what its body says: the proof is not
 // bound to the body. Such a delivery is unverified. Gemini is asked for the operation's state, and the
-// delivery is confirmed where Gemini reports it, too.
+// delivery is confirmed only if Gemini reports the same.
 //
 //	delivery                                       answer
 //	wrong signature, time outside the tolerance    401, nothing written [W1, W2]
 //	not POST, body too large                       405, 413, nothing written [W7]
-//	body too slow, no memory left for bodies       408, 503, nothing written [W7]
+//	body too slow, bodies fill the memory          408, 503, nothing written [W7]
 //	ingested: applied, dropped, duplicate, conflict  200 [M8, W4]
 //	cannot be decoded                              200 quarantined [W6]
 //	of an unknown event type                       200 ignored, kept in quarantine [W6]
 //	unverified, of an operation nothing knows      200 ignored, nothing written
 //	unverified, and not confirmed by Gemini        503 with Retry-After
-//	there is no secret, or no API key to confirm   503 with Retry-After
+//	no signing secret, or no API key to confirm    503 with Retry-After
 //	the store does not commit within Timeout       503 with Retry-After [W3]
 //	a newer revision of opledger wrote the record  503 with Retry-After [L6]
 //
@@ -43,14 +45,14 @@ import (
 type Options struct {
 	Ledger *ledger.Ledger
 	Gate   *trust.Gate
-	// Confirm decides which deliveries are unverified. Confirmer confirms them at Gemini; it may be nil
-	// where the policy has none confirmed.
+	// Confirm decides which deliveries are unverified, and Confirmer asks Gemini about those. It may be
+	// nil where the policy needs no confirmation.
 	Confirm   trust.Policy
 	Confirmer *confirm.Confirmer
-	// Count, if not nil, gets the reason of each refusal, and "" for each delivery of Gemini's that was
-	// accepted. It must not block.
+	// Count, if not nil, is called with the reason of each refused delivery, and with "" for each accepted
+	// one that is no canary's. It must not block.
 	Count func(refused string)
-	// Timeout bounds the handling of one delivery. Gemini waits longer than 10 s for an answer.
+	// Timeout bounds the handling of one delivery. Gemini waits for an answer for more than 10 s.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -83,8 +85,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	// Any caller may send this header, so the log keeps 200 characters of it.
 	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
-	// The gate checks the headers first, and reads no body where they are wrong: so a caller without a
-	// secret cannot fill the memory.
+	// The gate reads no body where the headers are wrong. Those of a forger who writes them well are bounded
+	// by ReadBody.
 	read := sync.OnceValues(func() ([]byte, error) { return httpfunc.ReadBody(w, r) })
 	proof, err := h.Gate.Verify(ctx, r.Header, read, h.Now())
 	var body []byte
@@ -118,7 +120,7 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	took time.Duration) {
 	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" && proof.Bound {
-		event = "quarantine" // it names no operation: its body is in quarantine, from now or from an earlier delivery
+		event = "quarantine" // without an operation: its body is in quarantine, since now or an earlier delivery
 	}
 	if receipt.Outcome == quarantined {
 		level = slog.LevelWarn // it may report a completion: the operator should check it
@@ -141,7 +143,9 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	}
 }
 
-// fail logs a delivery that was not accepted, and answers so that Gemini redelivers it.
+// fail logs a delivery that was not accepted, and answers 503, or as [httpfunc.WriteError] answers the
+// error, so that Gemini redelivers it. The commit may have been made all the same: then the redelivery is
+// a duplicate.
 func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
 	level, outcome, reason, answer := slog.LevelError, httpfunc.OutcomeOf(err), "", err
 	if unconfirmed, ok := errors.AsType[*confirm.UnconfirmedError](err); ok {

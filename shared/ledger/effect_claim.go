@@ -34,16 +34,16 @@ type Grant struct {
 }
 
 // A Lease is the right to make one attempt at an effect. It expires ClaimTTL after the claim or its
-// last extension, by the store's clock. Then another worker may claim the effect. Once one has, every
-// write with this lease fails with ErrLeaseLost [S6]; until then its holder can still extend it.
+// last extension, by the store's clock. An expired lease can still be extended, until a claim takes the
+// effect over or marks it dead. From then on every write with it fails with ErrLeaseLost [S6].
 type Lease struct {
 	Operation operation.Key
 	Effect    string
 	Owner     string // the nonce of the claim
-	Fence     int64  // the fencing token, which rises with every claim
+	Fence     int64  // the fencing token, which rises with every grant
 	Attempt   int    // the number of claims so far, this one included
-	Seized    bool   // the lease before expired without an outcome
-	// FailingSince is when the first failure was that counts against the effect; zero: there is none.
+	Seized    bool   // the previous lease expired without an outcome
+	// FailingSince is the time of the first failure that counts against the effect; zero: there is none.
 	FailingSince   time.Time
 	IdempotencyKey string
 	Payload        []byte // the same on every attempt
@@ -58,14 +58,16 @@ var ErrLeaseLost = errors.New("the lease was lost")
 
 // Claim requests the right to run an effect. Of concurrent callers at most one is granted it [S3],
 // because every write is conditional on the version that was read. It decides by the effect's document
-// and by its sibling runs: the first run of the effect and its reruns, of which one runs at a time [S8].
-// It fails where the operation's record cannot be read, such as one that a newer revision wrote
-// (ErrNewer [L6]): the outcome could not be recorded there.
+// and its sibling runs. These are the effect's first run and its reruns; at most one of them holds a
+// lease at a time [S8]. An effect that could be claimed is not, where the operation's record cannot be
+// read, such as one that a newer revision wrote (ErrNewer [L6]): its outcome could not be recorded.
 //
-// A grant writes the effect, and with siblings the record. Exhausted writes both. Any other verdict
-// writes nothing. Within a call a commit whose answer was lost is recognized by its nonce. After an
-// error the effect may be claimed by that nonce, which no caller has: it is held until that lease expires.
-// Errors: as Ingest.
+// A grant writes the effect. Where it has siblings it writes the record as well, so that concurrent
+// claims of siblings conflict. Exhausted writes both. Any other verdict writes nothing.
+//
+// Within a call a commit whose answer was lost is recognized by the nonce. If Claim returns an error,
+// its commit may still have landed. Then the lease has no holder: the effect is Held until that expires,
+// and it counts as one expired lease. Errors: as Ingest.
 func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
@@ -85,8 +87,9 @@ func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Gra
 	return grant, nil
 }
 
-// claim is one try of Claim. docs[0] is the effect, docs[1] the operation's record. seized outlives a
-// try: once our own commit has landed, the effect no longer shows whose lease expired.
+// claim is one try of Claim. docs[0] is the effect, docs[1] the operation's record. seized is
+// kept across tries: once our own commit has landed, the effect no longer shows that it took over an
+// expired lease.
 func (l *protocol) claim(
 	ctx context.Context, docs []Document, effect Effect, now time.Time, owner string, seized *bool,
 ) (Grant, error) {
@@ -138,7 +141,7 @@ func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	switch {
 	case e.State == EffectDone:
 		return Done, 0
-	case e.State == EffectDead && e.Owner == owner: // by this claim, whose answer was lost
+	case e.State == EffectDead && owner != "" && e.Owner == owner: // by this claim, whose answer was lost
 		return Exhausted, 0
 	case e.State == EffectDead:
 		return Dead, 0
@@ -151,15 +154,15 @@ func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	}
 }
 
-// interruptionsPerAttempt: three expired leases weigh as much as one failure, because a process that is
-// killed for lack of memory interrupts innocent attempts, too. Still, an effect that kills every process
-// must not do so for ever: it is DEAD at the expired lease with the number three times MaxAttempts.
+// interruptionsPerAttempt times MaxAttempts is the limit of an effect's expired leases. It is above
+// that of failures, because a process that is killed for lack of memory interrupts innocent attempts,
+// too; and there is one, because an effect that kills every process must stop.
 const interruptionsPerAttempt = 3
 
 // exhaustedText is the LastError of an effect that is dead because its leases expired, which leave no
 // error.
 func (e Effect) exhaustedText() string {
-	why := fmt.Sprintf("%d attempts ended with their process, before their outcome was recorded", e.Interrupted)
+	why := fmt.Sprintf("%d leases expired before an outcome was recorded", e.Interrupted)
 	if e.LastError != "" {
 		why += "; the last error before: " + e.LastError
 	}
@@ -243,6 +246,5 @@ func (l *protocol) withLease(
 
 func (e Effect) heldBy(lease Lease) bool { return e.State == EffectClaimed && e.lastHeldBy(lease) }
 
-// lastHeldBy reports whether no other claim of the effect was made since lease's, whether or not lease
-// has ended.
+// lastHeldBy reports whether lease is of the latest claim of the effect, even if its attempt has ended.
 func (e Effect) lastHeldBy(lease Lease) bool { return e.Owner == lease.Owner && e.Fence == lease.Fence }

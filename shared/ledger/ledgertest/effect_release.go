@@ -157,7 +157,7 @@ var effectRelease = join([]ledgerTest{
 		w.crash(2)
 		w.store.Advance(w.fail(0).Wait)
 		w.crash(4)
-		const why = "6 attempts ended with their process, before their outcome was recorded; " +
+		const why = "6 leases expired before an outcome was recorded; " +
 			"the last error before: the handler failed"
 		for _, want := range []ledger.Verdict{ledger.Exhausted, ledger.Dead} {
 			grant := w.claim(publish)
@@ -171,7 +171,7 @@ var effectRelease = join([]ledgerTest{
 		w.succeed()
 		w.crash(3)
 		equal(w, "the claim that finds it", w.claim(publish).Verdict, ledger.Exhausted)
-		w.deadForGood("3 attempts ended with their process, before their outcome was recorded")
+		w.deadForGood("3 leases expired before an outcome was recorded")
 	}},
 	{"reopened, it has all its attempts and all its time [G5, S2]", func(w *world) {
 		w.settings.MaxAttempts, w.settings.RetryFor = 2, time.Hour

@@ -86,7 +86,7 @@ var effectReplay = join([]ledgerTest{
 	{"DEAD of crashes after a replay, it does not report an error from before [G5, S2]", func(w *world) {
 		w.settings.MaxAttempts = 2
 		w.died()
-		const crashed = "6 attempts ended with their process, before their outcome was recorded"
+		const crashed = "6 leases expired before an outcome was recorded"
 		for i, before := range []string{errFailed.Error(), crashed, crashed} {
 			equal(w, "replay", w.replay(w.asked(publish, fmt.Sprint("m", i))).Outcome, ledger.Reopened)
 			w.crash(6)

@@ -120,7 +120,7 @@ var ledgerLostAnswers = join(
 		w.crash(3 * w.settings.MaxAttempts)
 		grant, err := l.Effects.Claim(w.ctx, w.name.Key, publish)
 		why := fmt.Sprintf(
-			"%d attempts ended with their process, before their outcome was recorded", 3*w.settings.MaxAttempts,
+			"%d leases expired before an outcome was recorded", 3*w.settings.MaxAttempts,
 		)
 		if err != nil || grant.Verdict != ledger.Exhausted || grant.LastError != why {
 			w.Errorf("%+v, %v", grant, err)
