@@ -105,7 +105,7 @@ func TestUnread(t *testing.T) {
 	needs := map[string][]string{
 		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger cancel": {"batches/a", "--reason", "r"},
 		"opledger forget": {"batches/a", "--yes"},
-		"opledger show": {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
+		"opledger show":   {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
 		"opledger resolve":     {"batches/a", "--reason", "r"},
 		"opledger waive":       {"batches/a", "--effect", "log", "--reason", "r"},
