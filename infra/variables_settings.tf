@@ -139,7 +139,7 @@ variable "restored_at" {
 }
 
 variable "effects" {
-  description = "OPLEDGER_EFFECTS: what runs when, in YAML or JSON, such as file(\"effects.yaml\") in a module or the text itself."
+  description = "OPLEDGER_EFFECTS: the effects and when each runs, in YAML or JSON, such as file(\"effects.yaml\") in a module or the text itself."
   type        = string
   default     = null
 

@@ -11,7 +11,7 @@ type Handlers struct {
 	// AllowPrivate lets http effects reach private and loopback addresses.
 	AllowPrivate bool `env:"OPLEDGER_EFFECT_ALLOW_PRIVATE" envDefault:"false"`
 	Pause
-	// Secret is what signs http effects: whsec_…, several separated by spaces (each signs), or
+	// Secret is the key that signs http effects: whsec_…, several separated by spaces (each signs), or
 	// projects/P/secrets/S, whose latest version is read at the start. Not set: unsigned.
 	Secret EffectSecret `env:"OPLEDGER_EFFECT_SECRET"`
 	// SecretEmulator is the address of an emulated Secret Manager, for tests; empty: Google's.

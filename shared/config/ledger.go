@@ -38,8 +38,8 @@ type Ledger struct {
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
-	// EffectsText is what runs when: YAML or JSON, or @FILE. Not set: one log effect on every terminal
-	// state. All functions need the same text; a command takes the rules from the ledger.
+	// EffectsText is the list of effects and when each runs: YAML, JSON or @FILE. Not set: a log
+	// effect on each terminal state. All functions need the same text; a command takes the ledger's.
 	EffectsText string `env:"OPLEDGER_EFFECTS"`
 	// Transitions are allowed moves between terminal states, such as SUCCEEDED:FAILED, separated by
 	// spaces. The later state must have a newer time.
@@ -71,8 +71,8 @@ type Passes struct {
 // Lateness is the part of Ledger that says when a pending operation is late. A command that only reads needs
 // it, too: the field by which the late are found is derived again at each read [L5].
 type Lateness struct {
-	// StuckAfter is the time until a pending operation is alerted, and an intent without one is given up with
-	// an alert; if in doubt, at twice the time. Not set: 24h for a batch, else 6h.
+	// StuckAfter is how long an operation, or an intent without one, may be pending before an alert. The
+	// intent is then given up, in doubt at twice that. Not set: 24h for a batch, else 6h.
 	StuckAfter *time.Duration `env:"OPLEDGER_STUCK_AFTER"`
 }
 

@@ -11,8 +11,8 @@ import (
 
 // SigningSecrets are the secrets that static deliveries are signed with.
 type SigningSecrets struct {
-	// Secrets are what static deliveries are signed with: projects/P/secrets/S (every enabled version) or
-	// whsec_…; several, separated by spaces. None yet: deliveries are answered 503.
+	// Secrets are the keys that sign static deliveries: projects/P/secrets/S (every enabled version)
+	// or whsec_…; several, separated by spaces. None yet: deliveries are answered 503.
 	Secrets Secrets `env:"OPLEDGER_WEBHOOK_SECRET"`
 }
 
