@@ -121,6 +121,24 @@ var effectRelease = join([]ledgerTest{
 			ends(w.granted(publish))
 		}
 	}},
+	{"after a machine slept for a weekend an effect still has its other attempts, at their back-offs [S4, R4]",
+		func(w *world) {
+			w.succeed()
+			w.fail(0)
+			w.store.Advance(62 * time.Hour)
+			woke, failure := w.now(), w.fail(0)
+			equal(w, "it is reported at once for how long it failed", failure.Alert, true)
+			for times := 2; !failure.Dead; times++ {
+				w.store.Advance(failure.Wait)
+				if failure = w.fail(0); failure.Dead {
+					w.gaveUp(failure, times+1)
+				}
+			}
+			equal(w, "failures", w.effect(publish).Failing.Times, w.settings.MaxAttempts)
+			if awake := w.now().Sub(woke); awake < 100*time.Minute {
+				w.Errorf("given up %v after the machine woke", awake)
+			}
+		}},
 	{"a result is lost only after Gemini said so for a day, more than once, however often it failed [S4]", func(w *world) {
 		w.settings.MaxAttempts, w.settings.RetryFor = 2, 0
 		w.succeed()
