@@ -56,8 +56,7 @@ func (l Location) Announce(ctx context.Context, address ServeAddress) (withdraw 
 func (l Location) addressPrefix() string { return filepath.Base(l.SQLite) + ".serve-" }
 
 // addressFiles returns the files with addresses, that of the serve which began last first: its settings
-// count [L7]. Where others may write into the folder, only what this user alone can have written counts:
-// a server of another's could prove a key of its own.
+// count [L7].
 func (l Location) addressFiles() []string {
 	if !l.IsFile() {
 		return nil
@@ -68,15 +67,17 @@ func (l Location) addressFiles() []string {
 		if !strings.HasPrefix(entry.Name(), l.addressPrefix()) {
 			continue
 		}
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && ownersAlone(info) { // no link
+		if info, err := entry.Info(); err == nil {
 			began[filepath.Join(filepath.Dir(l.SQLite), entry.Name())] = info.ModTime()
 		}
 	}
 	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return began[b].Compare(began[a]) })
 }
 
+// readAddress reads what this user alone can have written: a server of another's could prove a key of its
+// own.
 func readAddress(file string) (address ServeAddress, ok bool) {
-	text, err := os.ReadFile(file)
+	text, err := ReadOwn(file)
 	if err != nil || json.Unmarshal(text, &address) != nil {
 		return ServeAddress{}, false
 	}

@@ -44,16 +44,12 @@ func (f *serveFlags) ownToken(access *config.Access, where open.Location) (file 
 	return file, nil
 }
 
-// readToken reads a token that only its owner can read, and no caller can guess.
+// readToken reads a token that only this user can have written and can read, and no caller can guess.
 func readToken(file string) (string, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
+	content, err := open.ReadOwn(file)
+	if errors.Is(err, open.ErrNotOwn) {
+		return "", fmt.Errorf("%w, or delete it, and serve makes another", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return "", errors.New("others may read it: chmod 600 it, or delete it, and serve makes another")
-	}
-	content, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
 	}

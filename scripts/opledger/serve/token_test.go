@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
@@ -91,7 +92,7 @@ func TestServeTokenFile(t *testing.T) {
 		content, want string
 		mode          os.FileMode
 	}{
-		{commandtest.ServeToken, "others may read it: chmod 600 it, or delete it, and serve makes another", 0o644},
+		{commandtest.ServeToken, "its mode is -rw-r--r--: chmod 600 it, or delete it, and serve makes another", 0o644},
 		{"hunter2", "it must have at least 32 characters", 0o600},
 		{"", "it must have at least 32 characters", 0o600},
 	} {
@@ -105,6 +106,37 @@ func TestServeTokenFile(t *testing.T) {
 		if complaint := got.Complaint(t); !strings.Contains(complaint, path) || !strings.Contains(complaint, c.want) ||
 			strings.Contains(complaint, "hunter2") {
 			t.Errorf("%q: %s", c.content, complaint)
+		}
+	}
+}
+
+// TestServeTokenPlanted: serve takes no token that another user of the machine may have put there, and so
+// knows: it says what the file is, and what to do [G7].
+func TestServeTokenPlanted(t *testing.T) {
+	t.Parallel()
+	plants := map[string]func(path, elsewhere string) error{
+		"it is a symbolic link": func(path, elsewhere string) error {
+			return errors.Join(os.WriteFile(elsewhere, []byte(commandtest.ServeToken), 0o600), os.Symlink(elsewhere, path))
+		},
+		"it is a symbolic link:": func(path, elsewhere string) error { return os.Symlink(elsewhere, path) }, // to nothing
+		"it is no regular file":  func(path, _ string) error { return os.Mkdir(path, 0o700) },
+	}
+	if os.Geteuid() == 0 { // only then can a file be another's
+		plants["it belongs to another user"] = func(path, _ string) error {
+			return errors.Join(os.WriteFile(path, []byte(commandtest.ServeToken), 0o600), os.Chown(path, 65534, 65534))
+		}
+	}
+	for want, plant := range plants {
+		where := open.Location{Store: config.Store{SQLite: commandtest.NewFile(t).Path}}
+		path := where.SQLite + ".token"
+		if err := plant(path, where.SQLite+".elsewhere"); err != nil {
+			t.Fatal(err)
+		}
+		var access config.Access
+		_, err := serve.OwnToken(&access, where)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) ||
+			!strings.Contains(err.Error(), "or delete it, and serve makes another") || access.Token != "" {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -1,0 +1,38 @@
+package open
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrNotOwn: another user of this machine may read the file, or may have put it there.
+var ErrNotOwn = errors.New("another user may have written or read it")
+
+// ReadOwn reads a file that this user alone can have written and can read: where a folder is shared, any
+// other file in it may be another user's. It follows no symbolic link at the end of the path, and what it
+// checked is what it reads. Errors: ErrNotOwn, with what the file is and half of a remedy, after which the
+// caller says what becomes of a file that is deleted; else as those of the system, such as fs.ErrNotExist.
+func ReadOwn(file string) ([]byte, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|asItIs, 0)
+	if err != nil {
+		if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%w: it is a symbolic link: move it away", ErrNotOwn)
+		}
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: it is no regular file: move it away", ErrNotOwn)
+	}
+	if err := ownersAlone(info); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
+}
