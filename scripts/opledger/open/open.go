@@ -104,7 +104,7 @@ func unplanned[T any](
 	own, lateErr := parseLate(config.Adopt(nil, stored))
 	switch err := cmp.Or(err, adoptErr, lateErr); {
 	case err != nil:
-		outside.Note("%v: what is set here counts, and the defaults", err)
+		noteDefaults(outside, err)
 	case stored.IsZero():
 	default:
 		if set := late.StuckAfter; set != nil && !reflect.DeepEqual(late, own) {

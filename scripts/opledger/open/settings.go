@@ -33,7 +33,8 @@ func Settings(
 	return settings, err
 }
 
-// WithStored returns the settings of a command, and what the ledger has stored.
+// WithStored returns the settings of a command, and what the ledger has stored. Where that cannot be read,
+// it is an error for a command that writes, as for Settings; any other is told so on stderr.
 func WithStored(
 	ctx context.Context, outside terminal.Environment, store ledger.Store, set config.Ledger, writes bool,
 ) (config.Ledger, ledger.StoredSettings, error) {
@@ -41,6 +42,10 @@ func WithStored(
 	stored, err := ledger.ReadSettings(ctx, store)
 	if err != nil && refuses {
 		return set, stored, fmt.Errorf("%w; --override-settings does without it", err)
+	}
+	if err != nil {
+		noteDefaults(outside, err)
+		stored = ledger.StoredSettings{} // a part of it may have been read
 	}
 	settings, differs := set.With(stored, outside.Variables)
 	switch {
@@ -56,6 +61,11 @@ func WithStored(
 		}
 	}
 	return settings, stored, nil
+}
+
+// noteDefaults says on stderr that nothing was taken of what the ledger has stored, and why.
+func noteDefaults(outside terminal.Environment, err error) {
+	outside.Note("%v: what is set here counts, and the defaults", err)
 }
 
 // printEffectNames prints on stderr which effects a command may plan, and whose they are.

@@ -2,6 +2,7 @@ package open_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/commandtest"
 )
@@ -258,5 +260,42 @@ func TestSettingsThatDiffer(t *testing.T) {
 		terminal.ExitDone)
 	if got := statuses(f, "batches/a"); got["log"] != operation.EffectDone {
 		t.Errorf("with what is set here: %v", got)
+	}
+}
+
+// TestSettingsUnreadable: where what the ledger has stored cannot be read, a command that writes does not,
+// unless it is to override it. That command, and one that only reads, take nothing of it, and say so [L7].
+func TestSettingsUnreadable(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	store, err := sqlite.Open(t.Context(), f.Path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Commit(t.Context(), ledger.Write{Path: ledger.SettingsCollection + "/planning", Data: struct {
+		Digest   string        `json:"digest"`
+		Rules    []ledger.Rule `json:"rules"`
+		StoredBy int           `json:"storedBy"`
+	}{"d", []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}, 5}})
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const says = "settings/planning"
+	run := func(code int, args ...string) commandtest.Said {
+		t.Helper()
+		s := commandtest.Run(t, nil, append(args, "--store", f.Store())...).Want(t, code, says)
+		if defaults := strings.Contains(s.Err, "what is set here counts, and the defaults"); defaults != (code == 0) {
+			t.Errorf("%q: %s", args, s.Err)
+		}
+		return s
+	}
+	run(terminal.ExitUnread, "register", "batches/a").Want(t, terminal.ExitUnread, "--override-settings does without it")
+	for _, args := range [][]string{
+		{"replay", "--dead", "--dry-run"}, {"status"}, {"register", "batches/a", "--override-settings"},
+	} {
+		if s := run(terminal.ExitDone, args...); strings.Contains(s.Err, "publish") {
+			t.Errorf("%q takes a part of it: %s", args, s.Err)
+		}
 	}
 }
