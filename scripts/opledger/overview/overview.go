@@ -49,7 +49,8 @@ type Options struct {
 // Pending is what is waited for.
 type Pending struct {
 	ledger.Total
-	// Oldest was submitted first of those that are late first; empty: nothing is pending.
+	// Oldest was submitted first of those that are late, or where none is, that will be first; empty: nothing
+	// is pending.
 	Oldest      operation.Key `json:"oldest,omitempty"`
 	SubmittedAt time.Time     `json:"submittedAt,omitzero"`
 	// NextAt is when the next look-up is due, and DueSince the same where that is past, else zero.

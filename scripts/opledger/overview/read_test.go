@@ -145,3 +145,33 @@ func TestReadGoesOnBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestReadLate: the oldest is one of those that are late where some are, else of those that will be first.
+func TestReadLate(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	now := time.Now()
+	pending := func(key operation.Key, of operation.Collection, age, after time.Duration) {
+		at := now.Add(-age)
+		rec := operation.Record{
+			Schema: 1, Version: 1, Key: key, Collection: of, State: operation.Running, Registered: true, CreatedAt: at,
+			SubmittedAt: at, DueAt: now, LateAt: at.Add(after),
+		}
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath(key), Data: rec}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads := func(late int, oldest operation.Key) {
+		t.Helper()
+		o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: 5 * time.Minute, Most: 2})
+		if err != nil || o.Pending.Late.N != late || o.Pending.Oldest != oldest {
+			t.Errorf("%+v, %v; want %d late, the oldest %s", o.Pending, err, late, oldest)
+		}
+	}
+	pending("batches/a", operation.Batches, 20*time.Hour, 24*time.Hour)
+	reads(0, "batches/a")
+	for i, key := range []operation.Key{"operations/a", "operations/b", "operations/c"} {
+		pending(key, operation.Operations, time.Duration(7+i)*time.Hour, 6*time.Hour)
+		reads(i+1, key)
+	}
+}
