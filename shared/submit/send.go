@@ -38,7 +38,7 @@ func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (st
 // reached. err is the SDK's. Return the error of any other request without it, although it looks the
 // same: what a look-up does not find may run.
 func RequestError(err error) error {
-	if err == nil || !refused(err) {
+	if !refused(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrRefused, err)
