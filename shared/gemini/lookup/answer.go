@@ -124,16 +124,11 @@ type reported struct {
 
 // read reads an error. Anything but an object with members is none.
 func (e *reported) read(s *api.JSON) error {
+	members := api.Members{
+		"code": api.Scalar(&e.code), "status": api.Text(&e.status), "message": api.Text(&e.message),
+	}
 	return s.Object(func(key string) error {
 		e.there = true
-		switch key {
-		case "code":
-			return s.Scalar(&e.code)
-		case "status":
-			return s.Text(&e.status)
-		case "message":
-			return s.Text(&e.message)
-		}
-		return s.Skip()
+		return members.Read(s, key)
 	})
 }

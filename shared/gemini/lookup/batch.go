@@ -32,7 +32,7 @@ func (c *Client) batchAnswer(name string, batch resource) Answer {
 	switch state := batchState(batch.state); {
 	case state.Known():
 		result := batch.result
-		result.ErrorCode, result.ErrorMessage = c.errorTexts(result.ErrorCode, result.ErrorMessage)
+		result.ErrorCode, result.ErrorMessage = c.errorTexts(batch.failure.code, batch.failure.message)
 		answer = known(state, stateTime(instant(batch.updateTime), instant(batch.endTime)), result)
 	case batch.state == "" || strings.HasSuffix(batch.state, "_STATE_UNSPECIFIED"):
 		answer = unknown(c.problem(name, NoState, "the answer has no state%s", batch.complaint()))

@@ -74,7 +74,7 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 		}
 		return err
 	})
-	if failure == nil && whole.failed {
+	if failure == nil && whole.failure.there {
 		failure = c.problem(batches, NoState, "the answer is not a page of batches%s", whole.complaint())
 	}
 	if failure != nil {

@@ -13,100 +13,66 @@ import (
 // A resource is the part of a batch that the ledger needs, or of an error in its place.
 type resource struct {
 	name, displayName, state, createTime, updateTime, endTime string
-	result                                                    operation.Result
-	// failed says that there is an error: the batch's own, or one that was sent in its place.
-	failed bool
+	result                                                    operation.Result // without the error
+	// failure is the batch's own, or an error that was sent in its place.
+	failure reported
 }
 
 // readBatch reads one batch to its end. A text that is cut short, or continues after the batch, is
 // an error.
-func readBatch(body io.Reader) (resource, error) {
-	var r resource
-	s := api.NewJSON(body)
-	err := s.Document(func(key string) error { return r.readMember(s, key) })
+func readBatch(body io.Reader) (r resource, err error) {
+	err = api.NewJSON(body).DocumentOf(r.members())
 	return r, err
 }
 
 // readPage reads a page of batches to its end, and calls entry with each. An entry that is no batch
 // is an empty one. The result holds an error that was sent in place of the page.
-func readPage(body io.Reader, next *string, entry func(resource) error) (resource, error) {
-	var page resource
-	s := api.NewJSON(body)
-	err := s.Document(func(key string) error {
-		switch key {
-		case "operations":
+func readPage(body io.Reader, next *string, entry func(resource) error) (page resource, err error) {
+	err = api.NewJSON(body).DocumentOf(api.Members{
+		"operations": func(s *api.JSON) error {
 			return s.List(func() error {
 				var r resource
-				if err := s.Object(func(key string) error { return r.readMember(s, key) }); err != nil {
+				if err := api.Object(r.members())(s); err != nil {
 					return err
 				}
 				return entry(r)
 			})
-		case "nextPageToken":
-			return s.Text(next)
-		case "error":
-			return page.readMember(s, key)
-		}
-		return s.Skip()
+		},
+		"nextPageToken": api.Text(next),
+		"error":         page.failure.read,
 	})
 	return page, err
 }
 
-func (r *resource) readMember(s *api.JSON, key string) error {
-	switch key {
-	case "name":
-		return s.Text(&r.name)
-	case "metadata":
-		return s.Object(func(key string) error { return r.readMetadata(s, key) })
-	case "error":
-		return s.Object(func(key string) error {
-			r.failed = true
-			switch key {
-			case "code":
-				return s.Scalar(&r.result.ErrorCode)
-			case "message":
-				return s.Text(&r.result.ErrorMessage)
-			}
-			return s.Skip()
-		})
+// members are what is read of a batch.
+func (r *resource) members() api.Members {
+	return api.Members{
+		"name": api.Text(&r.name),
+		"metadata": api.Object(api.Members{
+			"state":       api.Text(&r.state),
+			"displayName": api.Text(&r.displayName),
+			"createTime":  api.Text(&r.createTime),
+			"updateTime":  api.Text(&r.updateTime),
+			"endTime":     api.Text(&r.endTime),
+			"batchStats": func(s *api.JSON) error {
+				return s.Object(func(key string) error { return r.readCount(s, key) })
+			},
+			"output": api.Object(api.Members{
+				"responsesFile":                api.Text(&r.result.OutputFile),
+				"inlinedResponses":             r.readItems(),
+				"inlinedEmbedContentResponses": r.readItems(),
+			}),
+		}),
+		"error": r.failure.read,
 	}
-	return s.Skip()
 }
 
 // complaint completes a sentence about what is missing with the error that was sent instead.
 func (r *resource) complaint() string {
-	if !r.failed {
+	if !r.failure.there {
 		return ""
 	}
-	return fmt.Sprintf(", but the error %s: %s", r.result.ErrorCode, r.result.ErrorMessage)
-}
-
-func (r *resource) readMetadata(s *api.JSON, key string) error {
-	switch key {
-	case "state":
-		return s.Text(&r.state)
-	case "displayName":
-		return s.Text(&r.displayName)
-	case "createTime":
-		return s.Text(&r.createTime)
-	case "updateTime":
-		return s.Text(&r.updateTime)
-	case "endTime":
-		return s.Text(&r.endTime)
-	case "batchStats":
-		return s.Object(func(key string) error { return r.readCount(s, key) })
-	case "output":
-		return s.Object(func(key string) error {
-			switch key {
-			case "responsesFile":
-				return s.Text(&r.result.OutputFile)
-			case "inlinedResponses", "inlinedEmbedContentResponses":
-				return holdsItems(s, &r.result.Inline)
-			}
-			return s.Skip()
-		})
-	}
-	return s.Skip()
+	return fmt.Sprintf(", but the error %s: %s", r.failure.code, r.failure.message)
 }
 
 // readCount reads one of the counts, which live answers give as texts. It skips any other value.
@@ -139,17 +105,15 @@ func (r *resource) readCount(s *api.JSON, key string) error {
 	return nil
 }
 
-// holdsItems sets to if the value is an object whose inlinedResponses are a non-empty list.
-func holdsItems(s *api.JSON, to *bool) error {
-	return s.Object(func(key string) error {
-		if key != "inlinedResponses" {
-			return s.Skip()
-		}
+// readItems notes that the batch has items if the value is an object whose inlinedResponses are a
+// non-empty list.
+func (r *resource) readItems() api.Value {
+	return api.Object(api.Members{"inlinedResponses": func(s *api.JSON) error {
 		found, err := s.EnterList()
 		if err != nil || !found {
 			return err
 		}
-		*to = true
+		r.result.Inline = true
 		return s.LeaveList()
-	})
+	}})
 }

@@ -22,8 +22,7 @@ type interaction struct {
 func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, path string) Answer {
 	var i interaction
 	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
-		s := api.NewJSON(body)
-		if err := s.Document(func(key string) error { return i.readMember(s, key) }); err != nil {
+		if err := api.NewJSON(body).DocumentOf(i.members()); err != nil {
 			return err
 		}
 		return isAbout(name, i.id)
@@ -34,32 +33,21 @@ func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, pat
 	return c.interactionAnswer(name, i)
 }
 
-func (i *interaction) readMember(s *api.JSON, key string) error {
-	switch key {
-	case "id":
-		return s.Text(&i.id)
-	case "status":
-		return s.Text(&i.status)
-	case "created":
-		return s.Text(&i.created)
-	case "updated":
-		return s.Text(&i.updated)
-	case "errors":
-		return s.Each(func() error {
+// members are what is read of an interaction.
+func (i *interaction) members() api.Members {
+	return api.Members{
+		"id":      api.Text(&i.id),
+		"status":  api.Text(&i.status),
+		"created": api.Text(&i.created),
+		"updated": api.Text(&i.updated),
+		"errors": api.Each(func(s *api.JSON) error {
 			if i.failure.there {
 				return s.Skip() // the first says what went wrong
 			}
 			return i.failure.read(s)
-		})
-	case "webhook_config":
-		return s.Object(func(key string) error {
-			if key == "user_metadata" {
-				return s.Raw(&i.metadata)
-			}
-			return s.Skip()
-		})
+		}),
+		"webhook_config": api.Object(api.Members{"user_metadata": api.Raw(&i.metadata)}),
 	}
-	return s.Skip()
 }
 
 // interactionAnswer returns the answer that an interaction gives.

@@ -35,8 +35,7 @@ type video struct {
 func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path string) Answer {
 	var v video
 	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
-		s := api.NewJSON(body)
-		if err := s.Document(func(key string) error { return v.readMember(s, key) }); err != nil {
+		if err := api.NewJSON(body).DocumentOf(v.members()); err != nil {
 			return err
 		}
 		return isAbout(name, v.name)
@@ -47,59 +46,27 @@ func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path stri
 	return c.videoAnswer(name, v)
 }
 
-func (v *video) readMember(s *api.JSON, key string) error {
-	switch key {
-	case "name":
-		return s.Text(&v.name)
-	case "done":
-		return s.Bool(&v.done)
-	case "error":
-		return v.failure.read(s)
-	case "response":
-		return s.Object(func(key string) error {
-			if key == "generateVideoResponse" {
-				return s.Object(func(key string) error { return v.readResponse(s, key) })
-			}
-			return s.Skip()
-		})
+// members are what is read of a video.
+func (v *video) members() api.Members {
+	return api.Members{
+		"name":  api.Text(&v.name),
+		"done":  api.Bool(&v.done),
+		"error": v.failure.read,
+		"response": api.Object(api.Members{"generateVideoResponse": api.Object(api.Members{
+			"generatedSamples":      api.Each(api.Object(api.Members{"video": v.readSample})),
+			"raiMediaFilteredCount": api.Scalar(&v.filtered),
+			"raiMediaFilteredReasons": api.Each(func(s *api.JSON) error {
+				v.reasons = append(v.reasons, "")
+				return s.Text(&v.reasons[len(v.reasons)-1])
+			}),
+		})}),
 	}
-	return s.Skip()
-}
-
-func (v *video) readResponse(s *api.JSON, key string) error {
-	switch key {
-	case "generatedSamples":
-		return s.Each(func() error {
-			return s.Object(func(key string) error {
-				if key == "video" {
-					return v.readSample(s)
-				}
-				return s.Skip()
-			})
-		})
-	case "raiMediaFilteredCount":
-		return s.Scalar(&v.filtered)
-	case "raiMediaFilteredReasons":
-		return s.Each(func() error {
-			v.reasons = append(v.reasons, "")
-			return s.Text(&v.reasons[len(v.reasons)-1])
-		})
-	}
-	return s.Skip()
 }
 
 // readSample reads where one video is.
 func (v *video) readSample(s *api.JSON) error {
 	var uri, encoded string
-	err := s.Object(func(key string) error {
-		switch key {
-		case "uri":
-			return s.Text(&uri)
-		case "encodedVideo":
-			return s.Text(&encoded)
-		}
-		return s.Skip()
-	})
+	err := api.Object(api.Members{"uri": api.Text(&uri), "encodedVideo": api.Text(&encoded)})(s)
 	if !v.made && (uri != "" || encoded != "") {
 		v.made, v.uri = true, uri
 	}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,23 +30,11 @@ func (c *Client) Count(ctx context.Context, key operation.Key) (int64, error) {
 	}
 	defer body.Close() //nolint:errcheck // what is behind the count is not wanted
 	var count string
-	answer := api.NewJSON(body)
-	within := func(wanted string, read func() error) func() error {
-		return func() error {
-			return answer.Object(func(member string) error {
-				if member == wanted {
-					return read()
-				}
-				return answer.Skip()
-			})
-		}
-	}
-	err = within("metadata", within("batchStats", within("requestCount", func() error {
-		if err := answer.Text(&count); err != nil {
-			return err
-		}
-		return errFound
-	})))()
+	requests := func(answer *api.JSON) error { return cmp.Or(answer.Text(&count), errFound) }
+	batch := api.Object(api.Members{"metadata": api.Object(api.Members{"batchStats": api.Object(api.Members{
+		"requestCount": requests,
+	})})})
+	err = batch(api.NewJSON(body))
 	if err != nil && !errors.Is(err, errFound) {
 		return 0, fmt.Errorf("reading %s: %w", key, err)
 	}

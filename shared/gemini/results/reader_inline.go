@@ -23,31 +23,14 @@ var errFound = errors.New("found")
 // find enters the first list of items that is not empty. Without one, it returns the file that the
 // batch names, if any.
 func (i *inline) find() (file string, found bool, err error) {
-	output := func(member string) error {
-		switch member {
-		case "responsesFile":
-			return i.json.Text(&file)
-		case "inlinedResponses", "inlinedEmbedContentResponses":
-			return i.json.Object(func(string) error { return i.enterList() })
-		}
-		return i.json.Skip()
-	}
-	err = i.json.Object(func(member string) error {
-		switch member {
-		case "done":
-			return i.json.Bool(&i.done)
-		case "metadata":
-			return i.json.Object(func(member string) error {
-				if member == "output" {
-					return i.json.Object(output)
-				}
-				return i.json.Skip()
-			})
-		case "response":
-			return i.json.Object(output)
-		}
-		return i.json.Skip()
+	items := func(s *api.JSON) error { return s.Object(func(string) error { return i.enterList() }) }
+	output := api.Object(api.Members{
+		"responsesFile": api.Text(&file), "inlinedResponses": items, "inlinedEmbedContentResponses": items,
 	})
+	batch := api.Object(api.Members{
+		"done": api.Bool(&i.done), "metadata": api.Object(api.Members{"output": output}), "response": output,
+	})
+	err = batch(i.json)
 	if errors.Is(err, errFound) {
 		return "", true, nil
 	}
