@@ -41,11 +41,11 @@ type reminder struct {
 	logged map[string]time.Time
 }
 
-// due reports whether an alert about what was not due within remindEvery.
+// due reports whether the last alert about what is longer ago than remindEvery.
 func (r *reminder) due(what string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Sub(r.logged[what]) < remindEvery { // what was never logged was so very long ago
+	if now.Sub(r.logged[what]) < remindEvery { // never logged: the zero time
 		return false
 	}
 	if r.logged == nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/opledger/opledger/shared/effect/spec"
 )
 
-// CheckSettings returns every problem that would keep the function from starting with environ,
-// which is in the form of os.Environ, joined: those of CheckHandlers among them. It connects to
-// nothing; of a secret it checks the name alone.
+// CheckSettings returns, joined, every problem that would keep the function from starting with
+// environ, as of os.Environ: also those of CheckHandlers. It connects to nothing, and checks only
+// the name of a secret.
 func CheckSettings(ctx context.Context, environ []string) error {
 	s, err := config.Parse[settings](environ)
 	return errors.Join(err, CheckHandlers(ctx, s.Ledger.Effects, s.Firestore.ProjectID))
 }
 
-// Warnings returns what may be a mistake in environ, as CheckSettings takes it, joined. The function
-// starts all the same.
+// Warnings returns, joined, possible mistakes in environ, with which the function starts all the
+// same.
 func Warnings(environ []string) error {
 	s, _ := config.Parse[settings](environ) // CheckSettings reports the error
 	return s.Warnings()

@@ -8,27 +8,26 @@
 //	its time over before its items were      2xx: it is finished; another message carries on with the rest
 //	paused, busy                             2xx: it is finished; the sweep sends another
 //	unknown name                             2xx: the same
-//	about what a newer revision wrote        2xx: the same; the sweep of that revision does [L6]
-//	one of these two, from an operator       5xx: it is redelivered, because the sweep would not send it
+//	of a newer revision's document           2xx: the same; the sweep of that revision does [L6]
+//	the last two, from an operator           5xx: it is redelivered, because the sweep would not send it
 //	the ledger cannot be read or written     5xx: it is redelivered
 //	malformed                                400: it is redelivered, until it is dead-lettered
 //
-// Only what the ledger could not record is refused, because a push subscription whose messages are
-// often refused slows down for every message. A failure is retried inside the request where its
-// back-off is at most 20 s. At most half of the process's slots wait so. After a longer back-off
-// the sweep sends a message. Of one effect only as many are in flight in a process as its settings
-// allow; others wait for their turn in the same half of the slots, or are left to the sweep.
+// A message is refused only if the ledger could not record its outcome, because refusals slow down
+// the whole push subscription. A failure is retried inside the request where its back-off is at
+// most 20 s. At most half of the process's slots wait so. After a longer back-off the sweep sends a
+// message. Of one effect only as many are in flight in a process as its settings allow; others wait
+// for their turn in the same half of the slots, or are left to the sweep.
 //
-// While effects are paused, an operator's message is still recorded in the ledger, where it waits
-// for the end of the pause. A queue drops what it could not deliver for too long.
+// While effects are paused, an operator's message is still recorded in the ledger, because a queue
+// drops messages that wait too long.
 //
 // Every message is one line in the log with event=effect and an outcome to count; one about an
 // operation that a canary made up has event=canary. reason=seized is a claim that was seized,
 // reason=stopped an attempt that SIGTERM interrupted. uncertain=true marks an attempt whose outcome
-// did not reach the ledger [R8]. A failure has the time since which the effect fails. What the
-// operator must see is one line more, with event=alert. Its reason is dead-effect, results-lost,
-// failing-effect once for each effect that has been failing for an hour, or unknown-effect once an
-// hour for each name.
+// did not reach the ledger [R8]. A failure has the time since which the effect fails. An alert is a
+// line of its own, with event=alert. Its reason is dead-effect, results-lost, failing-effect once
+// for each effect that has been failing for an hour, or unknown-effect once an hour for each name.
 package effects
 
 import (
@@ -56,8 +55,8 @@ type Options struct {
 	// Timeout is when the platform ends a request. Its work ends up to 15 s earlier, so that the
 	// outcome is recorded. 0: the platform sets no end.
 	Timeout time.Duration
-	// Later, if not nil, hands a message over again in this process after a time, instead of waiting
-	// inside of the request. It must not block.
+	// Later, if not nil, requeues a message in this process after a time, instead of waiting inside
+	// the request. It must not block.
 	Later func(m ledger.Message, after time.Duration)
 	Now   func() time.Time
 	Log   *slog.Logger

@@ -70,11 +70,11 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 	f.alert(ctx, m, report)
 }
 
-// maxCause is how many bytes are logged of why an attempt failed.
+// maxCause bounds the logged error of an attempt, in bytes.
 const maxCause = 1 << 10
 
-// said returns why an attempt failed, as it may be logged: the text of a handler's error may hold
-// what a client said of its request.
+// said returns the error of an attempt as it may be logged: a handler's client may quote its
+// request in it.
 func said(cause error) string { return diag.Failure(cause.Error(), maxCause) }
 
 // failingSince returns when the first of the attempts failed that count against the effect. This

@@ -14,11 +14,12 @@ const (
 	// maxPatience bounds all waiting of a request without a deadline. One with a deadline waits in the
 	// first half of its time.
 	maxPatience = time.Minute
-	// busyRetry is when Options.Later hands a message over again that found no turn.
+	// busyRetry is after what time Options.Later requeues a message that found no turn.
 	busyRetry = time.Second
 )
 
-// reserve is what a request keeps of its time, a quarter at most, to record the outcome and to answer.
+// reserve is the part of a request's time, a quarter at most, kept to record the outcome and to
+// answer.
 const reserve = 15 * time.Second
 
 // bounded returns a context that ends before the platform ends the request.

@@ -22,7 +22,7 @@ import (
 // accepts the same requests.
 func init() { httpfunc.Register("Effects", build) }
 
-// settings have a topic for the rest of a run whose time is over.
+// settings have a topic, to continue a run whose time is over.
 type settings struct {
 	Firestore config.Firestore
 	Topic     config.Topic

@@ -30,11 +30,10 @@ const (
 )
 
 // A reader answers GET /operations/{name}, such as /operations/batches/abc123, with the operation's
-// record: one document read. With ?wait=30s it answers as soon as the operation is settled, and
-// after that time in any case, with the record as it is then: at most one read every two seconds,
-// so none behind a shorter wait. Where the process ends, or mostWaits wait already, it answers with
-// what it read last; in the second case with a Retry-After, because a caller that asks again at once would be
-// answered at once for as long as the others wait.
+// record: one document read. With ?wait=30s it answers once the operation is settled, or after that
+// time with the record as it is then. It reads at most every two seconds. If the process ends, or
+// mostWaits wait already, it answers with its last read; in the second case with a Retry-After, so
+// that the caller does not poll without a pause.
 type reader struct {
 	handler
 	waits chan struct{} // holds one for each request that waits
@@ -104,8 +103,8 @@ func unknownParameters(r *http.Request, known ...string) operation.Problems {
 	return problems
 }
 
-// await returns the record once the operation is settled, or wait is over, or the process ends. full:
-// others wait already, so that it did not.
+// await returns the record once the operation is settled, or wait is over, or the process ends.
+// full: too many wait already, so it did not.
 func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration) (
 	rec operation.Record, full bool, err error,
 ) {
@@ -122,7 +121,7 @@ func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration
 	for err == nil && !rec.Settled() && wait > 0 {
 		step := readEvery
 		if wait < 2*readEvery {
-			step = wait // the last one, so that what follows it is no second read within readEvery
+			step = wait // the last one: a second read would follow within readEvery
 		}
 		before := rec
 		if err = h.pause(ctx, step); err != nil {

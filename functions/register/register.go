@@ -102,7 +102,7 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 }
 
 // Registered is the answer to a registration: the record as it is now. For a known operation it
-// names what the registration added (added) and what it said otherwise and did not change (kept).
+// names the fields that the registration added (added), and those whose other value stays (kept).
 type Registered struct {
 	operation.Report
 	Added []string `json:"added,omitempty"`
@@ -114,8 +114,9 @@ func Answer(r ledger.Registered) Registered {
 	return Registered{Report: r.Record.Report(), Added: r.Added, Kept: r.Kept}
 }
 
-// An intentAnswer is the intent as it is now, what its submitter may do, and what the request said
-// otherwise of a known intent (kept). WaitSeconds says WaitUntil to a submitter with another clock.
+// An intentAnswer is the intent as it is now, what its submitter may do, and the fields of a known
+// intent that differ from the request (kept). WaitSeconds is WaitUntil for a submitter with another
+// clock.
 type intentAnswer struct {
 	Intent      ledger.Intent        `json:"intent"`
 	Verdict     ledger.IntentVerdict `json:"verdict"`

@@ -41,7 +41,7 @@ const (
 	maxUnknown = 20
 )
 
-// An Intention is one to record, or with Withdraw to take back.
+// An Intention is an intent to record or, with Withdraw, to delete.
 type Intention struct {
 	ledger.Intention
 	Withdraw bool
@@ -107,8 +107,7 @@ func mistyped(into any, err error) string {
 	}
 }
 
-// fieldsOf returns the fields of a body that are known, and maxUnknown of the others; more is how many
-// there are beside.
+// fieldsOf returns the known fields of a body, and at most maxUnknown others; more counts the rest.
 func fieldsOf(body []byte, known func(string) bool) (fields map[string]json.RawMessage, more int) {
 	fields = map[string]json.RawMessage{}
 	unknown, read := 0, jsonscan.New(body)

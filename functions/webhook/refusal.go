@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// withRemedy returns err with what the operator can set, where a setting is the cause.
+// withRemedy adds to err the setting that the operator can change, where one is the cause.
 func withRemedy(err error) error {
 	if errors.Is(err, trust.ErrNoAudience) {
 		return fmt.Errorf("%w (OPLEDGER_WEBHOOK_AUDIENCE)", err)
@@ -20,7 +20,7 @@ func withRemedy(err error) error {
 
 // The reasons of a 401, which are sent.
 const (
-	// ReasonSignature also stands for everything that the state of the secrets and the settings decides.
+	// ReasonSignature also replaces reasons that would show the state of the secrets or the settings.
 	ReasonSignature = "signature"
 	ReasonStale     = "stale-timestamp"
 	ReasonOldToken  = "old-token"

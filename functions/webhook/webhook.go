@@ -4,9 +4,9 @@
 // between Gemini redelivers it, and the ledger knows it by its id: a duplicate. Effects that were
 // planned and not published by then are published by the next reconcile pass.
 //
-// A dynamic webhook's token proves who sent a delivery, and not what its body says: the proof is not
-// bound to the body. Such a delivery is unverified. Gemini is asked for the operation's state, and the
-// delivery is confirmed only if Gemini reports the same.
+// A dynamic webhook's token proves who sent a delivery, but does not cover its body. Such a
+// delivery is unverified. Gemini is asked for the operation's state, and the delivery is confirmed
+// only if Gemini reports the same.
 //
 //	delivery                                       answer
 //	wrong signature, time outside the tolerance    401, nothing written [W1, W2]
@@ -15,7 +15,7 @@
 //	ingested: applied, dropped, duplicate, conflict  200 [M8, W4]
 //	cannot be decoded                              200 quarantined [W6]
 //	of an unknown event type                       200 ignored, kept in quarantine [W6]
-//	unverified, of an operation nothing knows      200 ignored, nothing written
+//	unverified, of an unknown operation            200 ignored, nothing written
 //	unverified, and not confirmed by Gemini        503 with Retry-After
 //	no signing secret, or no API key to confirm    503 with Retry-After
 //	the store does not commit within Timeout       503 with Retry-After [W3]

@@ -1,9 +1,9 @@
 // Package confirm handles unverified deliveries: it asks Gemini about the operation that one names.
 //
 // A delivery is unverified, a Hint in this code, if its signature does not cover its body. Anyone
-// who has seen one such delivery can send another body with it. So the body is believed only in
-// that its operation is worth a look-up. Gemini's answer is ingested like any other event [M7],
-// under the delivery's own id, so that a redelivery of the same hint is a duplicate [W4].
+// who has seen one such delivery can send another body with it. So the body only names an operation
+// to look up. Gemini's answer is ingested like any other event [M7], under the delivery's own id,
+// so that a redelivery of the same hint is a duplicate [W4].
 //
 // The cost of hints is bounded. There is one look-up at a time per operation and one per gap, at
 // most 16 at once, a rate for the hints of one token, and a rate for all. A hint beyond these
@@ -238,8 +238,8 @@ func (c *Confirmer) keep(
 	return receipt, nil
 }
 
-// makeDueNow makes a pending operation due, whose id came with the name of another operation. An
-// empty key, an unknown operation and one of a newer revision are no errors.
+// makeDueNow makes a pending operation due whose correlation id came with another operation's name.
+// An empty key, an unknown operation and one of a newer revision are no errors.
 func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 	if key == "" {
 		return nil

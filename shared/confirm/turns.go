@@ -33,8 +33,8 @@ func newTurns(gap time.Duration) *turns {
 	return &turns{gap: gap, last: map[operation.Key]turn{}, rates: newRates()}
 }
 
-// enter starts a look-up of key at now for a hint of that token, and returns what the caller must
-// call after it. It returns nil and why where no look-up may be made.
+// enter starts a look-up of key at now for a hint of that token, and returns the function to call
+// after it; or nil, and why no look-up may be made.
 func (t *turns) enter(key operation.Key, token string, now time.Time) (leave func(), why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An Alert is a condition that the operator is told of. A rule lists it beside the states; then it
-// is planned as an effect, in the commit that finds the condition, so that neither a crash nor a
-// lost answer loses it [R4].
+// An Alert is a condition that needs an operator. Where a rule lists it beside the states, it is
+// planned as an effect, in the commit that finds the condition, so that neither a crash nor a lost
+// answer loses it [R4].
 type Alert string
 
 // The alerts.

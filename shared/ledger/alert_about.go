@@ -47,7 +47,7 @@ func (l Passes) AlertAbout(
 		if err != nil {
 			return err
 		}
-		// It is read last: so what another pass has planned just now is not taken for a leapt clock's.
+		// Read last, so that an alert that another pass just planned is not taken for a leapt clock's.
 		now, err := l.now(ctx)
 		number, last := lastAbout(found, alert, now)
 		if err != nil || !made.IsZero() && last.Equal(made) {

@@ -6,9 +6,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Delivery is the trace of one event that reached the ledger: when it arrived, what it said, the
-// decision and its reason. It is also what makes ingesting idempotent: the same delivery again
-// finds it [W4].
+// A Delivery records one event: when it arrived, what it reported, the decision and its reason. It
+// makes ingesting idempotent: a redelivery finds it [W4].
 type Delivery struct {
 	Schema     int              `json:"schema" firestore:"schema"`
 	ID         string           `json:"id" firestore:"id"`
@@ -23,8 +22,8 @@ type Delivery struct {
 	// Writer is the call that wrote the document. A call whose answer was lost recognizes its own
 	// write by it.
 	Writer string `json:"writer" firestore:"writer"`
-	// Incarnation is that of the record at the time: it is another's delivery once the record has expired
-	// and was created again.
+	// Incarnation is that of the record at the time. A record that expired and was created again has
+	// another.
 	Incarnation string    `json:"incarnation,omitempty" firestore:"incarnation,omitempty"`
 	ExpireAt    time.Time `json:"expireAt" firestore:"expireAt"`
 }

@@ -45,10 +45,10 @@ type Effect struct {
 	// Failing describes the attempts that failed; nil where none did.
 	Failing   *Failing `json:"failing,omitempty" firestore:"failing,omitempty"`
 	LastError string   `json:"lastError,omitempty" firestore:"lastError,omitempty"`
-	// FailingSince is that of Failing while the effect is open: those that fail are found by it. It is
-	// derived.
+	// FailingSince is Failing's Since while the effect is open, for the query of failing effects. It
+	// is derived.
 	FailingSince time.Time `json:"failingSince,omitzero" firestore:"failingSince,omitempty"`
-	// Lost says that Gemini does not have the result; nil where it has not said so.
+	// Lost: Gemini does not have the result; nil where it did not say so.
 	Lost *Loss `json:"lost,omitempty" firestore:"lost,omitempty"`
 	// History are the last maxHistory attempts, oldest first, also those before a replay. Empty on an
 	// effect that an earlier version ran.
@@ -65,7 +65,7 @@ type Effect struct {
 	Runs  int    `json:"runs,omitempty" firestore:"runs,omitempty"`
 	// WithoutRecord: the effect is dead, and no record names it. A list finds it by this.
 	WithoutRecord bool `json:"withoutRecord,omitempty" firestore:"withoutRecord,omitempty"`
-	// Progress is how far an effect has come that runs once per item.
+	// Progress is that of an effect that runs once per item.
 	Progress *ItemProgress `json:"progress,omitempty" firestore:"progress,omitempty"`
 	// CreatedAt is when the effect was planned, DoneAt when its outcome was recorded.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
@@ -82,7 +82,7 @@ type Effect struct {
 	ExpireAt    time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
-// Status is what the operation's record says about the effect.
+// Status is the effect's status in the operation's record.
 func (e Effect) Status() operation.EffectStatus {
 	switch {
 	case e.State == EffectDone:
@@ -113,8 +113,7 @@ type Recovery struct {
 	By string    `json:"by" firestore:"by"`
 }
 
-// A Replay is an operator's message that the effect has seen, so that its redelivery changes
-// nothing.
+// A Replay records an operator's message, so that its redelivery changes nothing.
 type Replay struct {
 	Message string    `json:"message" firestore:"message"` // its id at the queue
 	By      string    `json:"by,omitempty" firestore:"by,omitempty"`

@@ -27,7 +27,7 @@ const (
 type Grant struct {
 	Verdict Verdict
 	Lease   Lease // of a granted claim; else zero
-	// RetryAfter is what is left of the lease that is in the way, or of the back-off.
+	// RetryAfter is the rest of the lease that prevents the claim, or of the back-off.
 	RetryAfter time.Duration
 	// LastError is the effect's last failure, where the claim was not granted; empty where none failed.
 	LastError string
@@ -134,8 +134,9 @@ func (l *protocol) claim(
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
 }
 
-// verdict is what the effect's own document says of a claim by owner, and how long to wait where it is
-// held or backing off. Claimed means that it may be claimed, or that owner has claimed it.
+// verdict decides a claim by owner from the effect's own document, and returns how long to wait
+// where it is held or backing off. Claimed means that it may be claimed, or that owner has claimed
+// it.
 func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	wait := max(e.ClaimableAt.Sub(now), 0)
 	switch {
@@ -169,9 +170,10 @@ func (e Effect) exhaustedText() string {
 	return shorten(why)
 }
 
-// ClaimStatus is what the effect's own document says of a claim now: Claimed where it may be granted. It
-// is a hint, and writes nothing: Claim also reads the sibling runs and the operation's record, and counts
-// expired leases. Errors: the store's, or that the document cannot be read. Calling it again is safe.
+// ClaimStatus is the verdict on a claim now by the effect's own document: Claimed where it may be
+// granted. It is a hint, and writes nothing: Claim also reads the sibling runs and the operation's
+// record, and counts expired leases. Errors: the store's, or that the document cannot be read.
+// Calling it again is safe.
 func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
 	if err != nil {

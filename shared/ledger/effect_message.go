@@ -24,8 +24,9 @@ type Message struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Rerun requests a run of its own, even of a DONE effect; the same text again is the same run.
 	Rerun string `json:"rerun,omitempty"`
-	// Runs, with Rerun, is how many reruns the effect had when the operator saw it. Where it has another
-	// number by now, none is planned; nil: however many. So of several who decide on one view one decides.
+	// Runs, with Rerun, is how many reruns the effect had when the operator saw it. Where it has
+	// another number by now, none is planned, so that of several operators who saw the same page one
+	// reruns it; nil: any number.
 	Runs *int `json:"runs,omitempty"`
 	// By is who sent an operator's message, in their own words.
 	By string `json:"by,omitempty"`
@@ -95,7 +96,7 @@ func ParseMessage(data []byte) (Message, error) {
 	return m, m.Validate()
 }
 
-// A Publisher hands messages to the workers. Publish returns when the message is durable.
+// A Publisher sends messages to the workers. Publish returns when the message is durable.
 type Publisher interface {
 	Publish(ctx context.Context, m Message) error
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Payload is what an effect knows of the completion, frozen when the effect is planned.
+// A Payload describes the completion to an effect, frozen when the effect is planned.
 type Payload struct {
 	Operation      operation.Key      `json:"operation"`
 	State          operation.State    `json:"state"`
@@ -52,7 +52,7 @@ func (l *protocol) plan(
 		}
 	}
 	late := len(names) > 0 && l.late(before, rec, bound)
-	if late { // no commit will meet existing effects, so they are read here, to be told from those that never ran
+	if late { // no commit will conflict with existing effects, so they are read here
 		var err error
 		if existing, err = l.effects(ctx, rec.Key, names); err != nil {
 			return plan{}, err
@@ -75,13 +75,13 @@ func (l *protocol) plan(
 	return p, nil
 }
 
-// late reports whether the operation's end was already past the retention when the ledger first
-// heard of it. Then its record has most likely expired, and its effects have run [L3]. Without a
-// server's time of the end, the time of submission counts.
+// late reports whether the operation had ended longer ago than the retention when the ledger first
+// saw it. Then its record has most likely expired, and its effects have run [L3]. Without a
+// server's time of completion, the time of submission counts.
 //
-// What Gemini reported unfinished on the record before had not ended by then. An intent that was
-// recorded or renewed before the end proves that nothing has expired: it waited for the operation
-// until now. An intent made later may be a reused id.
+// An operation that Gemini reported unfinished on the record before had not ended by then. An
+// intent that was recorded or renewed before the completion proves that nothing has expired: it
+// waited for the operation until now. An intent made later may be a reused id.
 func (l *protocol) late(before, rec operation.Record, bound Intent) bool {
 	past := func(end time.Time) bool { return rec.CreatedAt.Sub(end) > l.settings.Retention }
 	end := rec.UpdateTime

@@ -17,10 +17,10 @@ const (
 	RecoverHeld      RecoverOutcome = "held"      // a worker runs it now: nothing was recorded
 )
 
-// Recover records that an effect is DONE which was DONE before the store was restored from a backup
-// [S7]. by is the operator, whose evidence is the functions' log: the ledger itself has forgotten.
-// What the log does not show must not be recovered; it is run again, with the same key. Calling it
-// again is safe. Errors: as Ingest.
+// Recover records as DONE an effect that was DONE before the store was restored from a backup [S7].
+// by is the operator, whose evidence is the functions' log. An effect that the log does not show
+// must not be recovered: it runs again, with the same key. Calling it again is safe. Errors: as
+// Ingest.
 func (l Effects) Recover(ctx context.Context, key operation.Key, name, by string) (RecoverOutcome, error) {
 	var outcome RecoverOutcome
 	var last *Recovery

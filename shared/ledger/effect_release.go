@@ -46,12 +46,11 @@ type Failure struct {
 	Alert bool
 }
 
-// alertFailingAfter is how long an effect fails before that is reported: long before it may be
-// dead.
+// alertFailingAfter is how long an effect fails before an alert: long before it may be dead.
 const alertFailingAfter = time.Hour
 
-// lostAfter is how long Gemini says that it does not have a result before that is believed. What was
-// there answered 404 for two days.
+// lostAfter is how long Gemini says that it does not have a result before that is believed. A
+// result that existed was seen to answer 404 for two days.
 const lostAfter = 24 * time.Hour
 
 // Release gives the effect back after a failure. It may be claimed again after its back-off [S4],
@@ -60,8 +59,8 @@ const lostAfter = 24 * time.Hour
 // MaxAttempts times, and for RetryFor, is DEAD instead. This is decided here and not at the claim:
 // an effect that may be claimed is tried first.
 //
-// A cause with a method ResultLost is about a result that could not be read. Where that returns true,
-// Gemini says that it does not have it. Only then is the effect DEAD once Gemini has said so for a day,
+// A cause with a method ResultLost means that the result could not be read; true means that Gemini
+// says that it does not have it. Only then is the effect DEAD once Gemini has said so for a day,
 // however often it failed. Errors: as Finish.
 func (l Effects) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (Failure, error) {
 	var failure Failure

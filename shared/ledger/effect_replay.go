@@ -125,7 +125,7 @@ func (r *replaying) try(ctx context.Context) error {
 	return r.reopen(ctx, doc, recordDoc, effect, replay, now)
 }
 
-// reopen makes a DEAD effect PENDING. replay is its note of the message.
+// reopen makes a DEAD effect PENDING. replay is its record of the message.
 func (r *replaying) reopen(
 	ctx context.Context, doc, recordDoc Document, effect Effect, replay *Replay, now time.Time,
 ) error {

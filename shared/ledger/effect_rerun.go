@@ -97,7 +97,7 @@ func withKey(payload, key string) (string, error) {
 	return "", errors.New("it has no idempotencyKey")
 }
 
-// A siblings is what a claim needs to know of the sibling runs of a run that is to be claimed.
+// A siblings sums up, for the claim of a run, its sibling runs.
 type siblings struct {
 	claimed bool          // a sibling is CLAIMED
 	wait    time.Duration // how long until its lease expires

@@ -58,9 +58,9 @@ func (l *protocol) bind(
 	return b, nil
 }
 
-// heard returns rec with what deliveries under another name reported about the operation. Where
+// withReports applies to rec the reports of deliveries under another name of the operation. Where
 // they named another operation, nothing is applied, and rec is due at once.
-func (b binding) heard(l *protocol, rec operation.Record, now time.Time) operation.Record {
+func (b binding) withReports(l *protocol, rec operation.Record, now time.Time) operation.Record {
 	if b.seen != nil && operation.Reduce(rec, *b.seen, l.settings.Transitions).Applied {
 		rec = operation.Apply(rec, *b.seen, now)
 	}
@@ -70,7 +70,7 @@ func (b binding) heard(l *protocol, rec operation.Record, now time.Time) operati
 	return rec
 }
 
-// adoptSeen turns what deliveries under the name of other reported into an event of r's operation.
+// adoptSeen turns the reports of deliveries under other's name into an event of r's operation.
 func (b *binding) adoptSeen(
 	ctx context.Context, l *protocol, r Registration, other operation.Key, now time.Time,
 ) error {

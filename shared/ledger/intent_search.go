@@ -64,15 +64,15 @@ func (i Intent) replaceable(k KeptName, now time.Time) bool {
 	return !k.fresh(now) && (i.DueAt.IsZero() || now.Before(i.DueAt))
 }
 
-// SearchOver reports whether an intent that was given up, and its names, have been searched for as
-// long as they are to be at now. While it is open its names alone count.
+// SearchOver reports whether the search for a given-up intent and its names is over at now. Of an
+// open one the names alone count.
 func (i Intent) SearchOver(now time.Time) bool {
 	return (i.State != IntentAbandoned || !i.Searched(now)) && len(i.ToLookUp(now)) == 0
 }
 
 // nextSearch returns when a pass processes an intent again that was given up, or has names to look
-// up; the zero Time where neither holds. The gap is half the age of the last news of the intent: an
-// interval at first, an hour at last.
+// up; the zero Time where neither holds. The gap is half the time since it was given up or got its
+// last name, at least an interval, at most an hour.
 func (l *protocol) nextSearch(intent Intent, now time.Time) time.Time {
 	news := intent.AbandonedAt
 	for _, kept := range intent.Names {

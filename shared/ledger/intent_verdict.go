@@ -36,7 +36,7 @@ func (l *protocol) judge(i Intention, intent Intent, nonce string, read Snapshot
 	case !intent.Waiting():
 		return changed, nil
 	case attempt.ID == i.Attempt && now.Before(attempt.At.Add(SubmitWithin)):
-		changed.Verdict = MaySubmit // it asks again: the answer was lost
+		changed.Verdict = MaySubmit // a retry: the answer was lost
 		return changed, nil
 	case listable && !attempt.ListedAt.IsZero():
 		changed.Verdict, changed.State, changed.Writer = MaySubmit, IntentOpen, nonce

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Withdraw deletes an OPEN or ABANDONED intent, for the submitter whose attempt it is and which
-// knows that Gemini took nothing. The operation is no longer searched for, and the id is free at
-// once [G6]. It reports whether the intent is gone. False: it is SEEN or BOUND, so an operation has
-// its id, or another attempt was announced meanwhile, and it stays.
+// Withdraw deletes an OPEN or ABANDONED intent, for the submitter of its attempt, which knows that
+// Gemini accepted nothing. The operation is no longer searched for, and the id is free at once
+// [G6]. It reports whether the intent is gone. False: it is SEEN or BOUND, so an operation has its
+// id, or another attempt was announced meanwhile, and it stays.
 //
 // An operation that shows up with the id afterwards is unregistered [W5]. Calling it again is safe.
 // Errors: as Ingest.

@@ -16,9 +16,9 @@ const (
 	ItemFailed  ItemState = "FAILED" // given up: a permanent failure, or too many for too long
 )
 
-// An Item is the outcome of one item of a batch's result, of an effect that runs once for each: what
-// was done is known by its key. An item has no due time: its effect has. Items that are tried again
-// are queried by WaitingSince, FAILED ones by FailedAt.
+// An Item is the outcome of one item of a batch's result, found by its key, of an effect that runs
+// once for each. An item has no due time: its effect has. Items that are tried again are queried by
+// WaitingSince, FAILED ones by FailedAt.
 type Item struct {
 	Schema    int           `json:"schema" firestore:"schema"`
 	Version   int64         `json:"version" firestore:"version"`

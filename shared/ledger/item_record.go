@@ -43,9 +43,9 @@ func (l Items) Backoff(p ItemProgress) time.Duration {
 	return l.backoff(p.Tries, l.jitter())
 }
 
-// tellEvery is how often the operation's record is told the progress of its effects, all of them
-// together. Firestore sustains about one write per second of one document.
-const tellEvery = time.Second
+// progressEvery is how often the progress of an operation's effects, all of them together, is
+// written to its record. Firestore sustains about one write per second of one document.
+const progressEvery = time.Second
 
 // Record records a chunk of items under the lease of their effect: an item's claim is its
 // effect's. One commit, which holds only while the lease does [S6], writes a document for each
@@ -104,8 +104,8 @@ func (l Items) Record(
 		}
 		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 		effect.DueAt = effect.ClaimableAt
-		told := l.tell(docs[1], rec, effect, now, tellEvery)
-		writes := slices.Concat([]Write{l.writeEffect(docs[0], effect)}, c.items, told, unversioned(c.extra))
+		updated := l.writeProgress(docs[1], rec, effect, now, progressEvery)
+		writes := slices.Concat([]Write{l.writeEffect(docs[0], effect)}, c.items, updated, unversioned(c.extra))
 		return l.commit(ctx, writes...)
 	}, paths...)
 	if err != nil {
@@ -131,7 +131,7 @@ func (l Items) UpdateProgress(ctx context.Context, lease Lease, at ItemProgress)
 		changed := known.Total != at.Total || known.Length != at.Length
 		known.Total, known.Length = at.Total, at.Length
 		effect.Progress = &known
-		writes := l.tell(docs[1], rec, effect, now, 0)
+		writes := l.writeProgress(docs[1], rec, effect, now, 0)
 		if !changed && len(writes) == 0 {
 			return nil
 		}
@@ -143,9 +143,9 @@ func (l Items) UpdateProgress(ctx context.Context, lease Lease, at ItemProgress)
 	return at, nil
 }
 
-// tell returns the write that updates the progress in an operation's record, where it changed and
-// the record was last updated at least every ago.
-func (l *protocol) tell(
+// writeProgress returns the write that updates the progress in an operation's record, where it
+// changed and the record was last updated at least every ago.
+func (l *protocol) writeProgress(
 	doc Document, rec operation.Record, effect Effect, now time.Time, every time.Duration,
 ) []Write {
 	progress := effect.Progress.counts()

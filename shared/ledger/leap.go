@@ -17,8 +17,8 @@ const longestRetryAfter = 24 * time.Hour
 // was stored is not known, and nothing is given up because of it [R4, G6].
 func steady(leapt, now time.Time, d time.Duration) bool { return leapt.IsZero() || now.Sub(leapt) >= d }
 
-// since returns for how long something has been so at the time of the read. What a leap of the store's
-// clock made of it does not count [S4, R4].
+// since returns the time from t to the read, of which only the time since the last leap of the
+// store's clock counts [S4, R4].
 func (s Snapshot) since(t time.Time) time.Duration {
 	if s.Leapt.After(t) {
 		t = s.Leapt
@@ -33,10 +33,11 @@ func (k *Lookups) Leapt() time.Time { return k.leapt }
 // intent can be given up by its age [G6].
 func (l Passes) Steady(leapt, now time.Time) bool { return steady(leapt, now, l.settings.StuckAfter) }
 
-// RepairDueTimes makes due what is farther away than it can be, for a pass that began at now: a clock that
-// leapt forward and back has left it. A lease ends ClaimTTL from now instead, because its worker may be
-// running. It returns how many documents it changed. What cannot be read, or changes meanwhile, is left
-// alone. The error joins those of queries and of single documents.
+// RepairDueTimes makes due the documents whose due time is farther away than possible, for a pass
+// that began at now: a clock that leapt forward and back wrote it. A lease ends ClaimTTL from now
+// instead, because its worker may be running. It returns how many documents it changed. What cannot
+// be read, or changes meanwhile, is left alone. The error joins those of queries and of single
+// documents.
 func (l Passes) RepairDueTimes(ctx context.Context, now time.Time) (int, error) {
 	now = operation.Instant(now)
 	s := l.settings

@@ -37,7 +37,7 @@ type protocol struct {
 
 // Options are what a Ledger needs beside its store and settings.
 type Options struct {
-	// Publisher hands planned effects over to the workers. Nil: effects wait for the sweep.
+	// Publisher sends planned effects to the workers. Nil: effects wait for the sweep.
 	Publisher Publisher
 	// Nonce returns a unique text; nil uses crypto/rand.
 	Nonce func() string

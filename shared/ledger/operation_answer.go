@@ -6,10 +6,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// IngestAnswer ingests an event that was made of Gemini's answer about an operation, as ClaimLookUp
-// returned it. Usually the answer has no news. Then the reducer drops it against the record in hand,
-// and the store is not asked: what is dropped is dropped at any later time, too [M2]. Anything else
-// goes through Ingest [R2, M7]. Errors: as Ingest.
+// IngestAnswer ingests an event made from Gemini's answer about an operation that ClaimLookUp
+// returned. Usually nothing has changed: the reducer drops the event against that record, and the
+// store is not read, because the event would be dropped later, too [M2]. Any other event goes
+// through Ingest [R2, M7]. Errors: as Ingest.
 func (l Operations) IngestAnswer(ctx context.Context, d DueOperation, e operation.Event) (Receipt, error) {
 	rec := d.Record
 	reduced := operation.Reduce(rec, e, l.settings.Transitions)

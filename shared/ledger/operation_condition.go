@@ -17,7 +17,7 @@ type Condition string
 // name [R4].
 const ConditionNotFound Condition = "not-found"
 
-// missingIntervals is for how many intervals an operation is not found before that is alerted:
+// missingIntervals is for how many intervals an operation is not found before an alert:
 // Gemini was seen not to find a live one for a while.
 const missingIntervals = 12
 
@@ -37,7 +37,7 @@ type Recorded struct {
 // withStuck returns a pending record as a pass finds it at now: stuck if it was submitted longer ago
 // than its StuckAfter, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
 //
-// For as long after the store's clock leapt it is not stuck: how old it is is not known.
+// For as long after the store's clock leapt it is not stuck, because its age is not known.
 func (l *protocol) withStuck(d DueOperation, now time.Time) (_ operation.Record, stuck, alert bool) {
 	rec := d.Record
 	if after := l.settings.stuckAfter(rec.Collection); now.Sub(rec.Submitted()) <= after || !steady(d.leapt, now, after) {

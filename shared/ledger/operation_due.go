@@ -117,7 +117,7 @@ func (l *protocol) early() time.Duration {
 
 // A LookUpClaim is the result of ClaimLookUp.
 type LookUpClaim struct {
-	// Operation is the operation as it is now, for what is learned of it.
+	// Operation is the operation as it is now, to be passed to IngestAnswer and RecordAnswer.
 	Operation DueOperation
 	// Stuck: the operation has been pending for longer than its StuckAfter [R4].
 	Stuck bool
@@ -211,8 +211,8 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 	return err
 }
 
-// unique is a time from none to a second that no other call uses, as far as chance allows: by it a
-// call whose answer was lost recognizes its own move.
+// unique is a random time of at most a second, by which a call whose answer was lost recognizes its
+// own move.
 func (l *protocol) unique() time.Duration {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(l.nonce())) // a hash returns no error
@@ -244,7 +244,7 @@ func (m *move) again(ctx context.Context) error {
 		m.taken = true
 		return nil
 	}
-	// The mark is about the attempt that the query found, and about no other.
+	// The mark counts for the attempt that the query found alone.
 	d := m.found
 	d.Record, d.doc, d.marked = rec, doc, d.marked && rec.LookUps == d.Record.LookUps
 	return m.try(ctx, d)

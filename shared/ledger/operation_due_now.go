@@ -40,7 +40,7 @@ func (l *protocol) makeDueNow(ctx context.Context, key operation.Key) ([]Write, 
 		return nil, nil
 	}
 	_, writes, err := l.dueNow(ctx, key)
-	if errors.Is(err, ErrNewer) { // it must not stop what the commit is about
+	if errors.Is(err, ErrNewer) { // it must not stop the rest of the commit
 		return nil, nil
 	}
 	return writes, err

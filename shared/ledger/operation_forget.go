@@ -23,10 +23,9 @@ var family = []struct{ collection, field string }{
 const forgetPage = 100
 
 // Forget deletes an operation and everything under it: effects with their items, deliveries, its
-// intent, and last its record. It returns how many documents that were. Nothing else deletes what
-// is not done [S7, L3]: it is for the erasure of personal data. Nothing remains that would keep the
-// effects from running, should the operation be registered again. A subject of AlertAbout can be
-// forgotten, too.
+// intent, and last its record. It returns how many documents that were. It alone deletes unfinished
+// work [S7, L3]: it is for the erasure of personal data. If the operation is registered again, its
+// effects run again. A subject of AlertAbout can be forgotten, too.
 //
 // It goes in steps. Each is a commit that holds only while nothing changes what it deletes. A crash
 // between two of them leaves an operation with a record and without some of its documents: call

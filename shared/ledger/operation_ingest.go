@@ -35,7 +35,7 @@ type Receipt struct {
 	// its correlation id alone [K6].
 	Correlated bool
 	// Disputed is the operation that its submitter registered with the event's correlation id,
-	// where the event names another one. The event is about Key; Disputed is due at the next pass.
+	// where the event names another one. The event counts for Key; Disputed is due at the next pass.
 	Disputed operation.Key
 	// Withheld counts the effects that were not planned because the operation ended longer ago than
 	// the retention when the ledger first received it. Its record names them [L3].
@@ -58,9 +58,9 @@ type Receipt struct {
 // an intent waits for the event's correlation id, the commit registers the operation and binds the
 // intent to it, whatever the reducer decides about the event itself [G6].
 //
-// An event under another name than the operation that was registered with its correlation id is
-// about that operation only where Gemini did not issue the name. Otherwise it is about the
-// operation that it names, and the registered one becomes due in the same commit [K6].
+// An event may name another operation than the one that was registered with its correlation id. If
+// Gemini did not issue that name, the event counts for the registered operation. Otherwise it
+// counts for the one that it names, and the registered one becomes due in the same commit [K6].
 //
 // Errors: ErrContention, ErrUnavailable or the context's, after which the same event can be
 // ingested again, by this process or another; ErrInvalid, which no retry fixes.

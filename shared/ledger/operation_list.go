@@ -29,7 +29,7 @@ type Filter struct {
 	// Late, if not zero, chooses operations that are pending for too long at that time, or that Gemini
 	// does not know, the one that is late for longest first [R4]. Unregistered, if not zero, chooses
 	// those that were not registered by that time, the newest first, and that no operator has resolved
-	// [W5]. Each is not together with another of Pending, Dead, Conflict, Late and Unregistered. States,
+	// [W5]. At most one of Pending, Dead, Conflict, Late and Unregistered is set. States,
 	// Collection and Since are matched as JobKind is.
 	Late, Unregistered time.Time
 	// Since leaves out operations that were created earlier, and with Conflict those whose event is
@@ -62,9 +62,9 @@ func (f Filter) needy() bool { return f.Conflict || !f.Late.IsZero() || !f.Unreg
 // sinceIndexed reports whether an index finds what Since chooses.
 func (f Filter) sinceIndexed() bool { return !f.Pending && f.Late.IsZero() && f.Unregistered.IsZero() }
 
-// Counted reports whether an index finds all that the filter chooses, so that Operations.Count counts
-// it. The counts of conflicts and of late operations may have also what an older revision has changed
-// since: they are at most so many [L5].
+// Counted reports whether an index finds all that the filter chooses, so that Operations.Count
+// counts it. The counts of conflicts and of late operations are upper bounds: an older revision may
+// have changed some since [L5].
 func (f Filter) Counted() bool {
 	_, exact := f.exactKind()
 	return (f.JobKind == "" || exact) && !(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
@@ -77,7 +77,7 @@ func (f Filter) exactKind() (string, bool) {
 	return f.JobKind, f.JobKind != "" && alone && !strings.ContainsAny(f.JobKind, `*?[\`)
 }
 
-// matches reports whether what the index cannot find matches.
+// matches reports whether a record matches the fields that no index covers.
 func (f Filter) matches(rec operation.Record) bool {
 	kind, _ := path.Match(f.JobKind, rec.JobKind) // validate has tried the pattern
 	switch {
@@ -145,7 +145,7 @@ func (l *protocol) listOperations(ctx context.Context, f Filter) (Page[operation
 	return search(ctx, l.store, queryList(f), chunk, l.readRecord, f.matches)
 }
 
-// Ends returns operations that have ended, the newest end first. Errors: the store's.
+// Ends returns operations that have ended, the last to end first. Errors: the store's.
 func (l operationsReader) Ends(ctx context.Context, after Cursor, limit int) (Page[operation.Record], error) {
 	page, err := find(ctx, l.store, queryEnds(after, limit), l.readRecord)
 	if err != nil {

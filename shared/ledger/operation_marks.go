@@ -17,9 +17,9 @@ import (
 // last pass ended stands in it, too.
 const marksPath Path = PassesCollection + "/lookups"
 
-// A Marks is the document in which passes leave their marks. A look-up is postponed before its request,
-// some for longer than an interval. A pass that dies between the two would delay those so long.
-// So the pass first leaves a mark with what it is about to postpone, one write for each page, and
+// A Marks is the document in which passes leave their marks. A look-up is postponed before its
+// request, some for longer than an interval. A pass that dies between the two would delay those by
+// that long. So the pass first marks what it is about to postpone, one write for each page, and
 // removes it at its end. A later pass that finds a mark past its time makes that due again [R6].
 type Marks struct {
 	Schema  int    `json:"schema" firestore:"schema"`
@@ -93,9 +93,9 @@ func (k *Lookups) read(ctx context.Context) (time.Time, error) {
 	return operation.Instant(snapshot.ReadTime), nil
 }
 
-// Recover makes due what passes left behind that died, or whose time ran out between a move and its
-// answer. It is due one interval after it was moved, as if it had never been widened. The errors are
-// those of single operations, and of marks that cannot be read: then nothing is widened.
+// Recover makes due the operations of passes that died, or ran out of time, between a move and its
+// answer: one interval after the move, as if it had never been widened. The errors are those of
+// single operations, and of marks that cannot be read: then nothing is widened.
 func (k *Lookups) Recover(ctx context.Context) []error {
 	if k.unreadable != nil {
 		return []error{k.unreadable}
@@ -125,8 +125,8 @@ func (l *protocol) longest() time.Duration {
 	return max(waitingFactor*l.settings.Interval, l.settings.LookupMaxInterval)
 }
 
-// restore makes an operation due one interval after the mark's pass began. Where its attempts are
-// others, another pass has looked it up since, or this one never did.
+// restore makes an operation due one interval after the mark's pass began. If its number of
+// attempts differs, another pass has looked it up since, or this one never did.
 func (l *protocol) restore(ctx context.Context, mark Mark, looked LookedUp) error {
 	return l.retry(ctx, "making "+string(looked.Key)+" due again", func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(looked.Key))
@@ -180,7 +180,7 @@ func (l *protocol) postponesLong(d DueOperation, passStart time.Time) bool {
 }
 
 // Claim is ClaimLookUp for this pass. After an error the move may have been made. Then it stays
-// marked: where it was not made, the attempts are others.
+// marked, and the mark has no effect if the move was not made.
 func (k *Lookups) Claim(ctx context.Context, d DueOperation) (LookUpClaim, error) {
 	p, err := k.ledger.ClaimLookUp(ctx, d, k.start)
 	rec := p.Operation.Record
@@ -198,7 +198,7 @@ func (k *Lookups) Claim(ctx context.Context, d DueOperation) (LookUpClaim, error
 	return p, err
 }
 
-// Conclude notes that the answer about an operation is in the ledger, or has no news.
+// Conclude records that the answer about an operation is in the ledger, or changes nothing.
 func (k *Lookups) Conclude(key operation.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -41,11 +41,10 @@ type Registered struct {
 // is bound already. One id is one operation.
 var ErrCorrelation = errors.New("the correlation id and the operation do not belong together")
 
-// Register creates the operation's record, the instant its name is known [L2], or adds to an
-// existing one what that lacks, of the metadata each field. Where
-// deliveries came first, their state stands, and its effects are planned in the same commit [W5].
-// That commit also binds an intent that waits under the correlation id, whose submission
-// completes the registration [G6].
+// Register creates the operation's record as soon as its name is known [L2], or adds the missing
+// fields to an existing one, and those of its metadata. Where deliveries came first, their state
+// stands, and its effects are planned in the same commit [W5]. That commit also binds an intent
+// that waits under the correlation id, whose submission completes the registration [G6].
 //
 // Registering the same again changes nothing and is safe; after a commit whose answer was lost the
 // operation counts as known. Effects are planned when an operation is first registered, or first
@@ -104,7 +103,7 @@ func (l *protocol) register(ctx context.Context, r Registration, again bool) (Re
 	if err != nil {
 		return Registered{}, nil, err
 	}
-	planned := plan{record: bound.heard(l, rec, now)}
+	planned := plan{record: bound.withReports(l, rec, now)}
 	if rec = planned.record; !before.Registered || before.JobKind != rec.JobKind || before.State != rec.State {
 		existing, err := readEffects(snapshot.Documents[fixed:])
 		if err != nil {

@@ -71,7 +71,7 @@ func TestTell(t *testing.T) {
 	t.Parallel()
 	l, now := newLedger(t), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	effect := Effect{Name: "a", Progress: &ItemProgress{Done: 2, Total: 3}}
-	told := operation.Record{ProgressAt: now.Add(-tellEvery)}
+	told := operation.Record{ProgressAt: now.Add(-progressEvery)}
 	for what, test := range map[string]struct {
 		token Token
 		rec   operation.Record
@@ -80,10 +80,11 @@ func TestTell(t *testing.T) {
 	}{
 		"after a second":    {"1", told, now, 1},
 		"before":            {"1", told, now.Add(-1), 0},
-		"known":             {"1", told.WithProgress("a", effect.Progress.counts(), now.Add(-tellEvery)), now, 0},
+		"known":             {"1", told.WithProgress("a", effect.Progress.counts(), now.Add(-progressEvery)), now, 0},
 		"no record is left": {"", told, now, 0},
 	} {
-		if got := l.tell(Document{Path: "operations/a", Token: test.token}, test.rec, effect, test.now, tellEvery); len(
+		doc := Document{Path: "operations/a", Token: test.token}
+		if got := l.writeProgress(doc, test.rec, effect, test.now, progressEvery); len(
 			got) != test.want {
 			t.Errorf("%s: %d writes, want %d", what, len(got), test.want)
 		}

@@ -66,13 +66,13 @@ func sameEnds(a, b operation.Record) bool {
 	return a.State == b.State && a.ConflictState == b.ConflictState && a.ConflictAt.Equal(b.ConflictAt)
 }
 
-// ErrRegistered: the operation is registered, so there is nothing to resolve about that.
+// ErrRegistered: the operation is registered, so there is nothing to resolve.
 var ErrRegistered = errors.New("the operation is registered")
 
 // ResolveUnregistered records an operator's decision that an operation is rightly not registered
-// [W5]: it is another program's, say. It leaves the list of those that are not. Registering it later
-// is no different than before. It returns the decision that stands: of several the first. Calling it
-// again is safe.
+// [W5]: it is another program's, say. It leaves the list of unregistered operations, and can still
+// be registered. It returns the decision that stands: of several the first. Calling it again is
+// safe.
 //
 // Errors: ErrNotFound; ErrRegistered; ErrNoReason; else as Ingest.
 func (l Operations) ResolveUnregistered(

@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Pass is what a reconcile pass leaves behind: when it was, its result, and what it saw. That of
-// the last pass stands in the document of the marks, which every pass reads in any case. So it costs
-// one write and no read. Of passes that overlap it is the one that ended last.
+// A Pass is the time, the result and the observations of a reconcile pass. The last one is stored
+// with the marks, which every pass reads anyway: it costs one write and no read. Of overlapping
+// passes the one that ended last stays.
 type Pass struct {
 	Began time.Time `json:"began" firestore:"began"` // by the store's clock
 	Ended time.Time `json:"ended" firestore:"ended"`
@@ -93,8 +93,8 @@ func (k *Lookups) Report(ctx context.Context, pass Pass) error {
 	return k.write(ctx, k.unanswered(), k.start)
 }
 
-// SawWebhook notes that the pass found a webhook of the configured address. Report stores when each
-// was last seen enabled, and forgets those that a pass which found some did not find.
+// SawWebhook records that the pass found a webhook of the configured address. Report stores when
+// each was last seen enabled, and forgets those that a pass which found some did not find.
 func (k *Lookups) SawWebhook(id string, enabled bool) {
 	if k.webhooks == nil {
 		k.webhooks = map[string]bool{}
@@ -113,7 +113,7 @@ func (k *Lookups) WebhookEnabledAt(id string) (at time.Time) {
 	return at
 }
 
-// enabledAt is what the marks are to hold of the webhooks: what this pass saw, once it has ended.
+// enabledAt is the webhooks' part of the marks: as this pass saw them, once it has ended.
 func (k *Lookups) enabledAt() map[string]time.Time {
 	if k.last == nil || k.webhooks == nil {
 		return k.marks.EnabledAt
@@ -129,7 +129,7 @@ func (k *Lookups) enabledAt() map[string]time.Time {
 	return seen
 }
 
-// lastPass is what the marks are to hold of the last pass: this one, once it has ended.
+// lastPass is the last pass in the marks: this one, once it has ended.
 func (k *Lookups) lastPass() *Pass {
 	if k.last == nil {
 		return k.marks.Last
@@ -141,8 +141,8 @@ func (k *Lookups) lastPass() *Pass {
 	return &last
 }
 
-// StorePause stores whether effects are paused, as a process knows that runs them [G5]: one read, and
-// one write where it is news. Where the marks cannot be read it stores nothing [L6]. The error is the
+// StorePause stores whether effects are paused, for a process that runs them [G5]: one read, and
+// one write if it changes. Where the marks cannot be read it stores nothing [L6]. The error is the
 // store's.
 func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 	return l.retry(ctx, "storing whether effects are paused", func(int) error {

@@ -11,8 +11,8 @@ import (
 // refusalsPath is the one document about the deliveries that the webhook refused.
 const refusalsPath Path = PassesCollection + "/webhook"
 
-// RefusalsFor is for how long Gemini redelivers what was refused: a refusal that comes later after the
-// last one begins another row.
+// RefusalsFor is for how long Gemini redelivers: a refusal that comes longer after the last one
+// begins another row.
 const RefusalsFor = 24 * time.Hour
 
 // Refusals are the deliveries that the webhook refused in a row, with none accepted between them [W1].

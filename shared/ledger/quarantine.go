@@ -39,8 +39,8 @@ type Quarantined struct {
 	Resolved     *operation.Decided `json:"resolved,omitempty" firestore:"resolved,omitempty"`
 }
 
-// ReasonUnknownType is the reason of what is kept although nothing is wrong with it: pings, and types
-// that Gemini has added.
+// ReasonUnknownType is the reason of deliveries that are kept for their type alone: pings, and
+// types that Gemini has added.
 const ReasonUnknownType = "unknown-type"
 
 // Ingested reports whether a retry has ingested the body.

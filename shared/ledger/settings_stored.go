@@ -16,9 +16,9 @@ import (
 // settingsPath is the one document of the settings that decide what is planned.
 const settingsPath Path = SettingsCollection + "/planning"
 
-// StoredSettings are what decides what is planned, as the process stored them that began last [L7]: a
-// command on the same ledger takes from here what it is not told, and refuses to write where it is
-// told otherwise. No URL and no secret is among them.
+// StoredSettings are the settings that decide what is planned, of the process that began last [L7].
+// A command on the same ledger takes from here those that it lacks, and refuses to write where its
+// own differ. No URL and no secret is among them.
 type StoredSettings struct {
 	Schema  int   `json:"schema" firestore:"schema"`
 	Version int64 `json:"version" firestore:"version"`
@@ -56,9 +56,9 @@ func NewStoredSettings(by string, rules []Rule, values map[string]string) Stored
 // IsZero reports whether no process has stored any.
 func (s StoredSettings) IsZero() bool { return s.Digest == "" }
 
-// StoreSettings stores what decides what is planned, as a process that begins knows it: one read, and
-// one write where it is news. It returns what was stored before. The error is that of [ReadSettings],
-// or the store's: what cannot be read stays as it is [L6].
+// StoreSettings stores the settings of a process that begins: one read, and one write if they
+// changed. It returns those stored before. The error is that of [ReadSettings], or the store's:
+// what cannot be read stays as it is [L6].
 func (l *Ledger) StoreSettings(ctx context.Context, s StoredSettings) (before StoredSettings, err error) {
 	err = l.retry(ctx, "storing the settings", func(int) error {
 		var doc Document
@@ -74,8 +74,8 @@ func (l *Ledger) StoreSettings(ctx context.Context, s StoredSettings) (before St
 	return before, err
 }
 
-// ReadSettings returns what decides what is planned in the ledger that store holds; zero where no
-// process has stored it. The error is a [Broken] where it cannot be read, else the store's.
+// ReadSettings returns the settings stored in the ledger that store holds; zero where no process
+// has stored any. The error is a [Broken] where it cannot be read, else the store's.
 func ReadSettings(ctx context.Context, store Store) (StoredSettings, error) {
 	stored, _, _, err := readSettings(ctx, store)
 	return stored, err

@@ -85,8 +85,8 @@ func find[T any](ctx context.Context, store Store, q Query, read func(Document) 
 // maxSearched is how many documents one search reads at most.
 const maxSearched = 5000
 
-// search returns a page of what matches among the documents that queries of one order find together. It
-// reads chunk of them, and goes on in larger chunks until the page is full, the queries end, or it has
+// search returns a page of the matching documents that queries of one order find together. It reads
+// chunk of them, and goes on in larger chunks until the page is full, the queries end, or it has
 // read maxSearched: then the page may be short, or empty, and has a Next.
 func search[T any](
 	ctx context.Context, store Store, queries []Query, chunk int, read func(Document) (T, error), matches func(T) bool,

@@ -96,7 +96,7 @@ func unfinished() []operation.State {
 	return slices.DeleteFunc(operation.States(), operation.State.Terminal)
 }
 
-// queryEnds: operations that have ended, the newest end first.
+// queryEnds: operations that have ended, the last to end first.
 func queryEnds(after Cursor, limit int) Query {
 	return Query{
 		Collection: OperationsCollection, OrderBy: FieldSettledAt, Descending: true, After: after, Limit: limit,

@@ -47,8 +47,7 @@ func (l *protocol) count(ctx context.Context, what string, queries ...Query) (To
 	return total, nil
 }
 
-// CountOpen counts the effects that are planned and not at their end, due or not. Errors:
-// the store's.
+// CountOpen counts the open effects, due or not. Errors: the store's.
 func (l effectsReader) CountOpen(ctx context.Context) (Total, error) {
 	return l.count(ctx, "open effects", queryOpen(EffectsCollection, Cursor{}, 1))
 }
@@ -70,8 +69,8 @@ func (l intentsReader) CountWaiting(ctx context.Context) (Total, error) {
 	return l.count(ctx, "intents", queryOpen(IntentsCollection, Cursor{}, 1))
 }
 
-// Count counts what Quarantine.List finds, in all its pages. What is Unresolved is at most so
-// much: an older revision may have ingested some of it since [L5]. Errors: the store's.
+// Count counts what Quarantine.List finds, in all its pages. The count of Unresolved ones is an
+// upper bound: an older revision may have ingested some since [L5]. Errors: the store's.
 func (l quarantineReader) Count(ctx context.Context, f QuarantineFilter) (Total, error) {
 	return l.count(ctx, "the quarantine", queryQuarantined(f))
 }

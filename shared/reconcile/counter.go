@@ -114,7 +114,7 @@ func (c *counter) isNewer(err error) bool {
 	return true
 }
 
-// alertNewer logs what was left alone to a newer revision: one line, however much it is.
+// alertNewer logs, in one line, the documents that were left to a newer revision.
 func (c *counter) alertNewer(ctx context.Context) {
 	for _, left := range c.newer { // one as an example
 		c.log.ErrorContext(ctx, "a newer revision wrote what this one leaves alone: deploy that one again, or a later one",

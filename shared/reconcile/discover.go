@@ -36,9 +36,9 @@ func (p *pass) discover(ctx context.Context) error {
 
 // A search is the result of reading Gemini's list of batches.
 type search struct {
-	// listed are the names that it has of batches, by their correlation ids.
+	// listed are the names of its batches, by correlation id.
 	listed map[string]string
-	// readable: every entry says its display name or its state, so none has an id that is not shown.
+	// readable: every entry has a display name or a state, so none hides an id.
 	readable bool
 	err      error // why it may be incomplete; it is counted
 }
@@ -58,9 +58,9 @@ func (p *pass) oldest(since time.Time) time.Time {
 	return oldest
 }
 
-// search lists Gemini's batches and handles those that the ledger needs. since is when the
-// oldest intent was recorded. No intent is about a batch without an id, so that one is adopted in
-// the usual time alone.
+// search lists Gemini's batches and handles those that the ledger needs. since is when the oldest
+// intent was recorded. A batch without an id has no intent, so it is adopted in the usual time
+// alone.
 func (p *pass) search(ctx context.Context, since time.Time) search {
 	s := search{listed: map[string]string{}}
 	intended, adopted := p.oldest(since), p.oldest(p.start)

@@ -107,9 +107,10 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 		hook.ID)
 }
 
-// alertEndpoint raises the alert about a webhook that was last seen enabled then: an effect when that
-// was after the last alert about it, and then once in every AlertEvery, where a rule lists it; and a
-// line in every pass, with a rule or without one, because a policy on the lines ends with them.
+// alertEndpoint raises the alert about a webhook that was last seen enabled then. It logs a line in
+// every pass, because an alert policy closes when the lines end. Where a rule lists the alert, it
+// also plans an effect, if the webhook was enabled since the last one, and then once in every
+// AlertEvery.
 func (p *pass) alertEndpoint(ctx context.Context, id string, since time.Time, detail string) {
 	subject := operation.Key("webhooks/" + id)
 	alerted, err := p.Ledger.Passes.AlertAbout(ctx, subject, ledger.AlertDisabled, since, detail)

@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// intents is what the waiting intents say of the search for their operations.
+// intents sums up the waiting intents for the search.
 type intents struct {
 	any  bool // there is at least one
 	list bool // Gemini's list of batches is needed for one of them
@@ -62,10 +62,10 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 }
 
 // intent handles a due intent that no listed batch matched. It looks up the names that deliveries
-// reported. It abandons the intent when its time is over, and ends the search for one that was
-// abandoned: both only after Gemini said that it has nothing, or after twice the time. Where Gemini
-// said so, it stores that with an attempt that is over, so that its submitter may submit again. The
-// error is the context's.
+// reported. When its time is over, it abandons the intent, or ends the search for an abandoned one:
+// only after Gemini answered that it has no operation, or after twice the time. It stores that
+// answer with an attempt that is over, so that its submitter may submit again. The error is the
+// context's.
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
 	overdue := intent.Overdue(p.start) && p.Ledger.Passes.Steady(p.lookups.Leapt(), p.start)

@@ -23,7 +23,7 @@ const (
 	findPages = 5
 )
 
-// A listing is what Gemini's list of batches said during one pass. The API documents neither an
+// A listing is Gemini's list of batches, as one pass read it. The API documents neither an
 // order nor a filter, so it is read page by page, no further than needed.
 type listing struct {
 	gemini *lookup.Client
@@ -46,7 +46,7 @@ func newListing(client *lookup.Client, pace *pacer) *listing {
 	}
 }
 
-// known returns what the pages that were read say of an operation.
+// known returns the answer about an operation from the pages read so far.
 func (l *listing) known(key operation.Key) (lookup.Answer, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *listing) known(key operation.Key) (lookup.Answer, bool) {
 	return listed.Answer, found && listed.Known()
 }
 
-// find reads more pages, up to findPages, until the list says the operation's state.
+// find reads more pages, up to findPages, until the list has the operation's state.
 func (l *listing) find(ctx context.Context, key operation.Key) (lookup.Answer, bool) {
 	_ = l.read(ctx, findPages, func() bool { // pages read before an error are kept
 		listed, found := l.batches[key]

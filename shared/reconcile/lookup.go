@@ -108,8 +108,8 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// reportClaim counts and logs what a claim says: that the operation is stuck, that it was alerted, that
-// the alert could not be published.
+// reportClaim counts and logs the result of a claim: a stuck operation, its alert, a failure to
+// publish that.
 func (p *pass) reportClaim(ctx context.Context, claimed ledger.LookUpClaim) {
 	if claimed.Stuck {
 		p.count.add(&p.count.Stuck)

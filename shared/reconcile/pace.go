@@ -78,15 +78,15 @@ func (p *pacer) pause() time.Duration {
 	return time.Until(p.until)
 }
 
-// answered notes an answer without a complaint.
+// answered records an answer without a 429 or a Retry-After.
 func (p *pacer) answered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limiter.SetLimit(min(p.limiter.Limit()+raise, greatestRate))
 }
 
-// slowDown notes a 429 or a Retry-After. after is how long Gemini asks for no requests; 0 means
-// that it does not say. Complaints about requests that were made before a pause count once.
+// slowDown records a 429 or a Retry-After. after is the wait that Gemini asks for; 0: none. Several
+// about requests that were made before a pause count once.
 func (p *pacer) slowDown(after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

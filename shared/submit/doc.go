@@ -24,5 +24,5 @@
 // [ledger.IntentVerdict]. A batch is submitted again only after a reconcile pass did not find it in
 // Gemini's list, which the pass began to read 5 minutes or more after the last run with its intent
 // began. So of several concurrent runs one submits, the next one waits again, and a crash of this
-// run is as visible as one of the first. What Gemini refused leaves no intent.
+// run is as visible as one of the first. A refused submission leaves no intent.
 package submit

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrInput: this cannot be submitted, which the SDK would find only after the intent was recorded;
+// ErrInput: the submission is invalid, which the SDK would find only after the intent was recorded;
 // or the API key may not be sent to Gemini's address.
 var ErrInput = errors.New("this cannot be submitted")
 

@@ -32,12 +32,11 @@ const (
 
 // Requests submits a batch of requests, one JSON object a line: {"key":…,"request":{…}}. It uploads
 // them as a file, however few they are: the results of requests inside a batch come back without
-// their keys, and not always in order. Each key must be there, and once. config may be nil.
+// their keys, and not always in order. Each needs a unique key. config may be nil.
 //
-// The file is uploaded before the intent is recorded, and not where the batch is known to be
-// submitted. Gemini deletes it after 48 hours. Errors: ErrInput where lines are no such objects, before
-// anything is sent, with the first 20 of them; where the upload failed, none of this package's, and
-// nothing was submitted; else as Batch.
+// The file is uploaded before the intent is recorded, unless the batch is known to be submitted.
+// Gemini deletes it after 48 hours. Errors: ErrInput with the first 20 wrong lines, before anything
+// is sent; after a failed upload none of this package's, and nothing was submitted; else as Batch.
 func (s *Submitter) Requests(
 	ctx context.Context, said operation.Submission, model string, lines io.ReadSeeker, config *genai.CreateBatchJobConfig,
 ) (Submitted, error) {
@@ -67,7 +66,7 @@ func (s *Submitter) Requests(
 	return s.Batch(ctx, said, model, source, config)
 }
 
-// checkRequests returns the size of what lines has, from its beginning. The error wraps ErrInput.
+// checkRequests returns the size of lines, from their beginning. The error wraps ErrInput.
 func checkRequests(lines io.ReadSeeker) (int64, error) {
 	if _, err := lines.Seek(0, io.SeekStart); err != nil {
 		return 0, fmt.Errorf("%w: its requests cannot be read: %w", ErrInput, err)
@@ -101,7 +100,7 @@ func checkRequests(lines io.ReadSeeker) (int64, error) {
 	}
 }
 
-// wrongLines are what is wrong with lines, so that all can be corrected at once.
+// wrongLines are the problems of lines, so that all can be corrected at once.
 type wrongLines struct {
 	first []string
 	more  int

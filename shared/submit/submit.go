@@ -58,8 +58,8 @@ type Submitted struct {
 	CorrelationID string
 	// Known: an earlier run had submitted it, and this one did not.
 	Known bool
-	// WaitUntil, beside ErrUncertain, is when the same again may be decided, by the ledger's clock.
-	// Zero: no time decides it.
+	// WaitUntil, beside ErrUncertain, is when a retry may be decided, by the ledger's clock; zero: no
+	// wait decides it.
 	WaitUntil time.Time
 	// Kept lists the fields that an earlier run set otherwise. Its values stay.
 	Kept []string
@@ -73,18 +73,18 @@ type Submitted struct {
 // wraps none of these, nothing was submitted.
 var (
 	// ErrRefused: Gemini refused the operation, or was not reached; nothing runs. The intent is
-	// withdrawn, so that the correlation id can be used again at once. If that failed, the error
-	// says so: the intent stays until it is given up, and a retry under its id is that of a
-	// submitter which starts again.
+	// withdrawn, so that the correlation id can be used again at once. If that failed, the error says
+	// so: the intent stays until it is given up, and a retry under its id counts as a restart of the
+	// submitter.
 	ErrRefused = errors.New("not submitted")
 	// ErrUncertain: an earlier run with the same correlation id may have submitted the operation.
-	// Nothing was submitted now. If the operation runs, its event or reconciliation will show it. Of a
-	// batch, the same again is decided from Submitted.WaitUntil on; of anything else an operator
-	// finds out, and submits it under another id.
+	// Nothing was submitted now. If the operation runs, its event or reconciliation will show it. A
+	// retry of a batch is decided from Submitted.WaitUntil on; for anything else an operator checks
+	// Gemini, and submits it under another id.
 	ErrUncertain = errors.New("an earlier run may have submitted it")
-	// ErrUnanswered: Gemini gave no clear answer, and the operation may run. If it does, its event
-	// or reconciliation will show it. Submitting it under another id may start it twice. The same id
-	// is that of a submitter which starts again.
+	// ErrUnanswered: Gemini gave no clear answer, and the operation may run. If it does, its event or
+	// reconciliation will show it. Submitting it under another id may start it twice. A retry under
+	// the same id counts as a restart of the submitter.
 	ErrUnanswered = errors.New("no answer says whether it was submitted")
 	// ErrUnregistered: the operation runs, but could not be registered. Its event or reconciliation
 	// registers it; registering the name in Submitted is safe, too.
