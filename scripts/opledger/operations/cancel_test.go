@@ -27,7 +27,7 @@ func TestCancel(t *testing.T) {
 	commandtest.Run(t, variables, "cancel", name, "--reason", "other", "--by", "lee").Want(t, terminal.ExitDone).Says(t,
 		"already requested by kim at ", "yours was not recorded; Gemini was asked")
 	commandtest.Run(t, variables, "show", name).Want(t, terminal.ExitDone).Says(t, "  cancel requested ",
-		" by kim: wrong ", "Gemini asked to cancel it, by kim")
+		" by kim: wrong ", "cancellation requested by kim")
 	commandtest.Run(t, variables, "list", "--pending").Want(t, terminal.ExitDone).Says(t, "Gemini was asked to cancel it")
 	if err := sim.SetState(name, geminisim.StateCancelled); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestCancelTells(t *testing.T) {
 	cancel := func(name string) []string { return []string{"cancel", name, "--reason", "r", "--by", "kim"} }
 	f.Register("batches/a", "models/veo/operations/v")
 	commandtest.Run(t, variables, cancel("models/veo/operations/v")...).Want(t, terminal.ExitFailed,
-		"Gemini cannot cancel it").Complaint(t)
+		"Gemini cannot cancel it; opledger abandon NAME stops waiting for it").Complaint(t)
 	commandtest.Run(t, variables, cancel("batches/none")...).Want(t, terminal.ExitFailed, "opledger list").Complaint(t)
 	name := commandtest.Batch(t, sim, "job", geminisim.StateRunning)
 	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)

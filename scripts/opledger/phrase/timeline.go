@@ -101,7 +101,7 @@ func (t *timeline) record(r operation.Record) {
 		t.add(r.ConditionSince, LaneLookUps, Warn, "inconclusive since then: %s", Safe(r.Condition))
 	}
 	if c := r.CancelRequested; c != nil {
-		t.add(c.At, LaneOperation, Warn, "Gemini asked to cancel it, by %s: %s", Safe(c.By), Safe(c.Why))
+		t.add(c.At, LaneOperation, Warn, "cancellation requested by %s: %s", Safe(c.By), Safe(c.Why))
 	}
 	if r.Abandoned != nil {
 		t.add(r.Abandoned.At, LaneOperation, Warn, "abandoned by %s: %s", Safe(r.Abandoned.By), Safe(r.Abandoned.Why))
