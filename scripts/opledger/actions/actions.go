@@ -114,7 +114,8 @@ func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decisi
 		return Decision{}, "", err
 	}
 	if !Cancellable(key) {
-		return Decision{}, "", fmt.Errorf("cancelling %s: %w; opledger abandon NAME stops waiting for it", key, cancel.ErrUnsupported)
+		return Decision{}, "", fmt.Errorf("cancelling %s: %w; opledger abandon NAME stops waiting for it", key,
+			cancel.ErrUnsupported)
 	}
 	stands, words, err := a.decide(ctx, d, "the cancellation of "+string(key), "requested",
 		func() (operation.Decided, error) { return a.Ledger.Operations.RequestCancel(ctx, key, d) })

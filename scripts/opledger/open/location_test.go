@@ -104,8 +104,9 @@ func TestUnread(t *testing.T) {
 	variables := []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_GRACEE=topsecret", "GEMINI_API_KEY=k"}
 	needs := map[string][]string{
 		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger cancel": {"batches/a", "--reason", "r"},
-		"opledger forget": {"batches/a", "--yes"},
-		"opledger show":   {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
+		"opledger forget":  {"batches/a", "--yes"},
+		"opledger results": {"batches/a"},
+		"opledger show":    {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
 		"opledger resolve":     {"batches/a", "--reason", "r"},
 		"opledger waive":       {"batches/a", "--effect", "log", "--reason", "r"},

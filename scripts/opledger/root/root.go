@@ -82,7 +82,7 @@ func New(outside terminal.Environment) *cobra.Command {
 	root.SetFlagErrorFunc(terminal.FlagError)
 	root.AddCommand(
 		trial.New(outside), serve.New(outside), serve.NewConsole(outside), operations.NewStatus(outside),
-		operations.NewList(outside), operations.NewShow(outside),
+		operations.NewList(outside), operations.NewShow(outside), operations.NewResults(outside),
 		operations.NewWait(outside),
 		submission.NewSubmit(outside), submission.NewRegister(outside), operations.NewReconcile(outside),
 		effects.NewReplay(outside), operations.NewCancel(outside),

@@ -15,7 +15,7 @@ func TestJSONEverywhere(t *testing.T) {
 	t.Parallel()
 	without := map[string]string{
 		"serve": "it runs until it is stopped, and its log is JSON", "console": "so does it",
-		"completion": "a shell reads what it prints", "environment": "so does it",
+		"completion": "a shell reads what it prints", "environment": "so does it", "results": "it prints JSON Lines",
 	}
 	for path, command := range commandtest.Leaves() {
 		flag := command.Flags().Lookup("json")

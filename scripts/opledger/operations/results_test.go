@@ -1,0 +1,79 @@
+package operations_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// TestResults: each request of a batch has one line, with its key and what Gemini answered.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	sim, variables := commandtest.FakeGemini(t, f)
+	name := commandtest.Start(t, sim, "job", geminisim.Script{Hold: geminisim.StateRunning, Items: 250})
+	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)
+	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, "it is PENDING", "opledger wait "+name).
+		Complaint(t)
+	if err := sim.SetState(name, geminisim.StateSucceeded); err != nil {
+		t.Fatal(err)
+	}
+	commandtest.Run(t, variables, "reconcile", name).Want(t, terminal.ExitDone)
+	s := commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitDone)
+	keys := map[string]bool{}
+	for line := range strings.Lines(s.Out) {
+		var item struct {
+			Key             string
+			Response, Error map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &item); err != nil || (item.Response == nil) == (item.Error == nil) {
+			t.Fatalf("%v: %s", err, line)
+		}
+		keys[item.Key] = true
+	}
+	if len(keys) != 250 || strings.Count(s.Out, "\n") != 250 {
+		t.Errorf("%d keys in %d lines", len(keys), strings.Count(s.Out, "\n"))
+	}
+	commandtest.Run(t, []string{"OPLEDGER_STORE=" + f.Store()}, "results", name).Want(t, terminal.ExitUsage,
+		"GEMINI_API_KEY").Complaint(t)
+	commandtest.Run(t, variables, "results", "batches/none").Want(t, terminal.ExitFailed, "opledger list").Complaint(t)
+}
+
+// TestResultsIncomplete: what of a result is not as it should be is printed as it is, and said: a request
+// without a line, a key that stands twice, a line without a key, a download that broke off, or none.
+func TestResultsIncomplete(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	sim, variables := commandtest.FakeGemini(t, f)
+	name := commandtest.Start(t, sim, "job", geminisim.Script{Hold: geminisim.StateRunning, Items: 4})
+	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)
+	if err := sim.SetState(name, geminisim.StateSucceeded); err != nil {
+		t.Fatal(err)
+	}
+	commandtest.Run(t, variables, "reconcile", name).Want(t, terminal.ExitDone)
+	line := func(key string) string {
+		return fmt.Sprintf(`{"key":%q,"response":{"text":"<b>&"}}`, key) + "\n"
+	}
+	for _, c := range []struct {
+		what, body, says string
+	}{
+		{"a line is missing", line("a") + line("b") + line("c"), "1 request without a line, of 4"},
+		{"a key twice", line("a") + line("b") + line("c") + line("a"), "1 line with the key of a line before"},
+		{"no key", line("a") + line("b") + line("c") + `{"response":{"text":"<b>&"}}` + "\n", "1 line without a key"},
+	} {
+		sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Body: []byte(c.body)})
+		s := commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, c.says)
+		if s.Out != c.body {
+			t.Errorf("%s: printed %q, want %q", c.what, s.Out, c.body)
+		}
+	}
+	sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Status: 404})
+	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, "does not have them").Complaint(t)
+	sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Body: []byte(line("a") + line("b")), Drop: true})
+	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitUnread, "not whole: run it again")
+}
