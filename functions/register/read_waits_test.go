@@ -23,9 +23,14 @@ func TestReadWaitsAreBounded(t *testing.T) {
 	w.handler = register.New(register.Options{
 		Ledger: w.ledger, Now: func() time.Time { return noon }, Log: logging.New(w.log, "p"),
 		Pause: func(context.Context, time.Duration) error {
-			waits <- struct{}{}
-			<-over
-			return nil
+			select {
+			case waits <- struct{}{}:
+				<-over
+				return nil
+			case <-over: // nothing is to wait any more
+				t.Error("it waits again")
+				return context.Canceled
+			}
 		},
 	})
 	var asked sync.WaitGroup
@@ -92,12 +97,12 @@ func (s stopping) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapsho
 func TestReadLast(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
-	const target = "/operations/batches/abc?wait=30s"
+	const target = "/operations/batches/abc?wait=5s"
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w.between = func(int) { cancel(nil) }
 	w.counting.Reset()
 	if r := w.getIn(ctx, http.MethodGet, target); r.Status != http.StatusServiceUnavailable {
-		t.Errorf("its sender has gone: %+v", r)
+		t.Fatalf("its sender has gone: %+v", r)
 	}
 	if n := w.counting.Counts().Gets; n != 1 {
 		t.Errorf("%d reads", n)
@@ -128,7 +133,7 @@ func TestReadLast(t *testing.T) {
 		}
 		w.between = func(int) {}
 	}
-	if r := w.get(http.MethodGet, "/operations/batches/def?wait=30s"); r.Status != http.StatusServiceUnavailable ||
+	if r := w.get(http.MethodGet, "/operations/batches/def?wait=5s"); r.Status != http.StatusServiceUnavailable ||
 		len(w.pauses) != 1 {
 		t.Errorf("the store cannot be read: %+v after %d pauses", r, len(w.pauses))
 	}
