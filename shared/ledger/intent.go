@@ -109,12 +109,18 @@ func (l intentsReader) Of(ctx context.Context, rec operation.Record) (Intent, er
 
 // intent reads what is known of a correlation id; the zero Intent where nothing is [K6].
 func (l *protocol) intent(ctx context.Context, id string) (Document, Intent, error) {
+	intent, doc, _, err := l.intentNow(ctx, id)
+	return doc, intent, err
+}
+
+// intentNow is intent with the store's time.
+func (l *protocol) intentNow(ctx context.Context, id string) (Intent, Document, time.Time, error) {
 	snapshot, err := l.store.Get(ctx, intentPath(id))
 	if err != nil {
-		return Document{}, Intent{}, fmt.Errorf("finding the operation of correlation id %q: %w", id, err)
+		return Intent{}, Document{}, time.Time{}, fmt.Errorf("finding the operation of correlation id %q: %w", id, err)
 	}
 	intent, err := readIntent(snapshot.Documents[0])
-	return snapshot.Documents[0], intent, err
+	return intent, snapshot.Documents[0], snapshot.ReadTime, err
 }
 
 // readIntent decodes an intent; one that does not exist is the zero Intent.

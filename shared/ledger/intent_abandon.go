@@ -85,12 +85,7 @@ func IntentSubject(correlationID string) operation.Key {
 func (l Intents) AbandonBy(ctx context.Context, correlationID string, a Decision) (operation.Decided, error) {
 	var stands operation.Decided
 	err := l.retry(ctx, fmt.Sprintf("abandoning the intent %q", correlationID), func(int) error {
-		snapshot, err := l.store.Get(ctx, intentPath(correlationID))
-		if err != nil {
-			return err
-		}
-		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		intent, err := readIntent(doc)
+		intent, doc, now, err := l.intentNow(ctx, correlationID)
 		if err != nil {
 			return err
 		}

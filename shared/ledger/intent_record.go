@@ -96,11 +96,7 @@ func (l Intents) Intend(ctx context.Context, i Intention) (Intent, error) {
 // intendSeen registers the operation of a delivery that came with the intention's id: the job was
 // submitted before the intent was recorded.
 func (l *protocol) intendSeen(ctx context.Context, i Intention, seen Intent, again bool) (Intent, []Message, error) {
-	snapshot, err := l.store.Get(ctx, OperationPath(seen.Operation))
-	if err != nil {
-		return Intent{}, nil, err
-	}
-	rec, err := l.readRecord(snapshot.Documents[0])
+	rec, _, _, err := l.record(ctx, seen.Operation)
 	if err != nil {
 		return Intent{}, nil, err
 	}

@@ -96,12 +96,7 @@ func (l *protocol) nextSearch(intent Intent, now time.Time) time.Time {
 func (l Intents) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
 	kept := false
 	err := l.retry(ctx, fmt.Sprintf("keeping %s with the intent %q", name.Key, correlationID), func(int) error {
-		snapshot, err := l.store.Get(ctx, intentPath(correlationID))
-		if err != nil {
-			return err
-		}
-		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		intent, err := readIntent(doc)
+		intent, doc, now, err := l.intentNow(ctx, correlationID)
 		if err != nil {
 			return err
 		}

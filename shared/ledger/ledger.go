@@ -144,6 +144,17 @@ func (l *protocol) commit(ctx context.Context, writes ...Write) error {
 	return err
 }
 
+// record reads an operation's record, its document, and what was read with it. The document need not
+// exist.
+func (l *protocol) record(ctx context.Context, key operation.Key) (operation.Record, Document, Snapshot, error) {
+	snapshot, err := l.store.Get(ctx, OperationPath(key))
+	if err != nil {
+		return operation.Record{}, Document{}, snapshot, err
+	}
+	rec, err := l.readRecord(snapshot.Documents[0])
+	return rec, snapshot.Documents[0], snapshot, err
+}
+
 // readRecord decodes an operation's record; one that does not exist is the zero Record.
 func (l *protocol) readRecord(d Document) (operation.Record, error) {
 	rec, err := decode(d, func(rec operation.Record) Path { return OperationPath(rec.Key) })

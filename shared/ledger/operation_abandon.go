@@ -59,12 +59,7 @@ func (l *protocol) decideOnRecord(
 ) (operation.Decided, error) {
 	var stands operation.Decided
 	err := l.retry(ctx, what, func(int) error {
-		snapshot, err := l.store.Get(ctx, OperationPath(key))
-		if err != nil {
-			return err
-		}
-		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		rec, err := l.readRecord(doc)
+		rec, doc, read, err := l.record(ctx, key)
 		switch {
 		case err != nil:
 			return err
@@ -73,7 +68,7 @@ func (l *protocol) decideOnRecord(
 		case !doc.Exists():
 			return ErrNotFound
 		}
-		decision, err := place(&rec, now)
+		decision, err := place(&rec, read.ReadTime)
 		if err != nil {
 			return err
 		}
@@ -81,9 +76,9 @@ func (l *protocol) decideOnRecord(
 			stands = **decision
 			return nil
 		}
-		*decision = a.at(now)
+		*decision = a.at(read.ReadTime)
 		stands = **decision
-		_, write := l.writeRecord(doc, rec, now)
+		_, write := l.writeRecord(doc, rec, read.ReadTime)
 		return l.commit(ctx, write)
 	})
 	return stands, err

@@ -115,12 +115,7 @@ type recording struct {
 }
 
 func (l *protocol) recordCondition(ctx context.Context, key operation.Key, condition Condition, last *recording) error {
-	snapshot, err := l.store.Get(ctx, OperationPath(key))
-	if err != nil {
-		return err
-	}
-	doc := snapshot.Documents[0]
-	before, err := l.readRecord(doc)
+	before, doc, snapshot, err := l.record(ctx, key)
 	if err != nil {
 		return err
 	}

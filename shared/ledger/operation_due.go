@@ -227,12 +227,7 @@ func (m *move) claimed(rec operation.Record) bool {
 // again reads the operation after a commit that failed or was not answered. Where the move was made
 // it is done. Otherwise it moves what is still due: a delivery changed it.
 func (m *move) again(ctx context.Context) error {
-	snapshot, err := m.ledger.store.Get(ctx, m.found.doc.Path)
-	if err != nil {
-		return err
-	}
-	doc := snapshot.Documents[0]
-	rec, err := m.ledger.readRecord(doc)
+	rec, doc, _, err := m.ledger.record(ctx, m.found.Record.Key)
 	made := m.result.Operation.Record
 	switch {
 	case err != nil:

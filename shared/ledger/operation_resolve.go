@@ -29,12 +29,7 @@ func (l Operations) ResolveConflict(
 ) (operation.Resolution, error) {
 	var stands operation.Resolution
 	err := l.retry(ctx, "resolving the conflict of "+string(seen.Key), func(int) error {
-		snapshot, err := l.store.Get(ctx, OperationPath(seen.Key))
-		if err != nil {
-			return err
-		}
-		doc, now := snapshot.Documents[0], snapshot.ReadTime
-		rec, err := l.readRecord(doc)
+		rec, doc, read, err := l.record(ctx, seen.Key)
 		if err != nil {
 			return err
 		}
@@ -53,9 +48,9 @@ func (l Operations) ResolveConflict(
 			return fmt.Errorf("%w: %s by %s at %s, beside %s", ErrEndsChanged, rec.ConflictState, rec.ConflictBy,
 				rec.ConflictAt.Format(time.RFC3339), rec.State)
 		}
-		rec = operation.Resolve(rec, *a.at(now))
+		rec = operation.Resolve(rec, *a.at(read.ReadTime))
 		stands, _ = rec.Resolution(rec.ConflictState)
-		_, write := l.writeRecord(doc, rec, now)
+		_, write := l.writeRecord(doc, rec, read.ReadTime)
 		return l.commit(ctx, write)
 	})
 	return stands, err
