@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -209,12 +210,8 @@ func (k *Lookups) Conclude(key operation.Key) {
 func (k *Lookups) unanswered() []LookedUp {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var open []LookedUp
-	for _, looked := range k.open {
-		open = append(open, looked)
-	}
-	slices.SortFunc(open, func(a, b LookedUp) int { return cmp.Compare(a.Key, b.Key) })
-	return open
+	byKey := func(a, b LookedUp) int { return cmp.Compare(a.Key, b.Key) }
+	return slices.SortedFunc(maps.Values(k.open), byKey)
 }
 
 // End removes the mark of the pass, and those that Recover handled. What has no answer stays marked,

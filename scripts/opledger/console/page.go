@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -162,9 +163,7 @@ const theKey = "key"
 
 func withLive(query url.Values) string {
 	with := url.Values{"live": {"1"}}
-	for name, values := range query {
-		with[name] = values
-	}
+	maps.Copy(with, query)
 	return with.Encode()
 }
 

@@ -2,6 +2,7 @@ package phrase
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,10 +51,7 @@ func GroupFailures(effects []ledger.Effect) []FailureGroup {
 		}
 		groups[g.Failure] = g
 	}
-	sorted := make([]FailureGroup, 0, len(groups))
-	for _, g := range groups {
-		sorted = append(sorted, g)
-	}
+	sorted := slices.AppendSeq([]FailureGroup{}, maps.Values(groups))
 	slices.SortFunc(sorted, func(a, b FailureGroup) int {
 		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Failure, b.Failure))
 	})

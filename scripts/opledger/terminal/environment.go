@@ -7,6 +7,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/googleapis/gax-go/v2"
 )
 
 // An Environment is everything outside the process that a command uses.
@@ -31,12 +33,13 @@ func (e Environment) Pause(ctx context.Context, how time.Duration) error {
 	if e.Wait != nil {
 		return e.Wait(ctx, how)
 	}
-	timer := time.NewTimer(how)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	return gax.Sleep(ctx, how)
+}
+
+// Time is the present by this machine's clock, or by that of a test.
+func (e Environment) Time() time.Time {
+	if e.Now != nil {
+		return e.Now()
 	}
+	return time.Now()
 }

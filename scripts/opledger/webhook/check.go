@@ -90,7 +90,7 @@ func (a *webhookAdmin) check(ctx context.Context) error {
 		}
 	}
 	if len(ours) > 0 {
-		findings = append(findings, checkUnused(all, known, a.now())...)
+		findings = append(findings, checkUnused(all, known, a.outside.Time())...)
 	}
 	return a.report(findings)
 }

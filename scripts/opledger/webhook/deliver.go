@@ -42,11 +42,7 @@ func newDeliver(outside terminal.Environment) *cobra.Command {
 			"  opledger webhook deliver video.generated operations/abc123 --to https://webhook-abc-uc.a.run.app",
 		Args: terminal.Args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			now := time.Now()
-			if outside.Now != nil {
-				now = outside.Now()
-			}
-			d, err := f.delivery(args[0], args[1], now)
+			d, err := f.delivery(args[0], args[1], outside.Time())
 			settings, settingsErr := config.Parse[deliverSettings](outside.Variables)
 			if err := errors.Join(err, settingsErr, settings.check(), config.Unread(outside.Variables)); err != nil {
 				return terminal.Usage(err)

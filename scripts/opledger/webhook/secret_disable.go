@@ -56,7 +56,7 @@ func (a *webhookAdmin) disableSuperseded(ctx context.Context) (disabled []string
 		a.outside.Note("older versions stay enabled: %v", err)
 		return nil
 	}
-	for _, version := range superseded(enabled, hooks, a.now()) {
+	for _, version := range superseded(enabled, hooks, a.outside.Time()) {
 		if err := a.secrets.Disable(ctx, version.Name); err != nil {
 			a.outside.Note("%v", err)
 			continue
@@ -92,7 +92,7 @@ func (a *webhookAdmin) disableRevoked(ctx context.Context, id, version, text str
 	var left []secret.Version
 	var why []error
 	for _, one := range old {
-		if signing(hooks, string(one.Data), a.now()) {
+		if signing(hooks, string(one.Data), a.outside.Time()) {
 			continue
 		}
 		if err := a.secrets.Disable(ctx, one.Name); err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -187,14 +186,6 @@ func ids(hooks []webhooks.Webhook) string {
 		texts[i] = hook.ID
 	}
 	return strings.Join(texts, ", ")
-}
-
-// now is the time to compare Gemini's expiries with.
-func (a *webhookAdmin) now() time.Time {
-	if a.outside.Now != nil {
-		return a.outside.Now()
-	}
-	return time.Now()
 }
 
 // print prints a line on stdout. Texts of Gemini's in it cannot command the terminal.
