@@ -10,7 +10,7 @@ import (
 )
 
 // Decline stands in for Run if the effect may not run in this process now; as is Paused or Busy. It
-// claims nothing and counts no attempt. The effect stays due, and the sweep hands it over again
+// claims nothing and counts no attempt. The effect stays due, and the sweep enqueues it again
 // within an interval [R5]. What an operator's message asks for is recorded in the ledger at once
 // [G5]: the effect is due from then on, however long the queue would have kept the message. Errors:
 // as Run.

@@ -9,7 +9,7 @@ import (
 )
 
 // sections are the headings of every playbook about an alert, in this order.
-var sections = []string{"Impact", "How many, and which error", "One first", "Fix", "Over", "Tell"}
+var sections = []string{"Impact", "How many, and which error", "One first", "Fix", "Over", "Notify"}
 
 // procedure is the playbook that no alert leads to. It has a form of its own.
 const procedure = "restored.md"

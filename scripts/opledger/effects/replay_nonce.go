@@ -28,7 +28,7 @@ func (n *nonceFlag) Set(text string) error {
 
 // rerunFlag adds --rerun[=NONCE].
 func rerunFlag(cmd *cobra.Command, nonce *nonceFlag) {
-	cmd.Flags().Var(nonce, "rerun", "``run even what is done, as a run of its own; the same NONCE always means the same "+
+	cmd.Flags().Var(nonce, "rerun", "``run done effects, too, as runs of their own; the same NONCE always means the same "+
 		"run (default a new one)")
 	cmd.Flags().Lookup("rerun").NoOptDefVal = newNonce
 }

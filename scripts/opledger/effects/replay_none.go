@@ -15,7 +15,7 @@ func (s replaySelection) noneOfSeveral() string {
 	case s.rerun:
 		return "no selected operation has an effect"
 	default:
-		return "no selected effect is open or dead; --rerun runs once more what is done"
+		return "no selected effect is open or dead; --rerun runs done effects once more"
 	}
 }
 

@@ -44,7 +44,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		out.Line("would run " + howMany(targets) + " again; nothing was published")
 	case r.paused:
 		out.Line("effects are paused: accepted " + howMany(targets) +
-			"; what is open runs when the pause ends, and serve sweeps")
+			"; the open ones run when the pause ends, and serve sweeps")
 	case r.unwatched() && r.left:
 		out.Line("left " + howMany(targets) + " to serve; opledger show NAME shows the outcome")
 	case r.unwatched():

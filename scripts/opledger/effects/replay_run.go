@@ -77,7 +77,7 @@ func (r *replayer) stopped(run *replayRun, why error) error {
 	if r.here() {
 		did = "effects were run"
 	}
-	next := "the same command again is safe, and selects what is left by then"
+	next := "the same command again is safe, and selects the rest"
 	if run.nonce != "" {
 		next = "continue with --rerun=" + run.nonce + ", which does not repeat what has been published"
 	}
@@ -136,10 +136,10 @@ func (r *replayer) undone(targets []replayTarget) error {
 	}
 	words := []string{fmt.Sprintf("not done: %d of %s; %s", left, phrase.Counted(len(targets), "effect"), why)}
 	if open > 0 {
-		words = append(words, "what is open runs again when serve sweeps")
+		words = append(words, "the open ones run again when serve sweeps")
 	}
 	if unknown > 0 {
-		words = append(words, "for what is unknown here set OPLEDGER_EFFECTS to the value of the functions")
+		words = append(words, "for those unknown here set OPLEDGER_EFFECTS to the value of the functions")
 	}
 	if newer > 0 {
 		words = append(words, "for what a newer revision of opledger wrote use that one, or a later one")

@@ -62,7 +62,7 @@ func TestReplayMistyped(t *testing.T) {
 // themselves.
 func TestReplayCounts(t *testing.T) {
 	t.Parallel()
-	const again, settings = "what is open runs again when serve sweeps", "set OPLEDGER_EFFECTS to the value of the " +
+	const again, settings = "the open ones run again when serve sweeps", "set OPLEDGER_EFFECTS to the value of the " +
 		"functions"
 	replay := func(f commandtest.File, ran, says, saysNot string, variables ...string) {
 		t.Helper()

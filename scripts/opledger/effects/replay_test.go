@@ -63,7 +63,7 @@ func TestReplayNothing(t *testing.T) {
 		{[]string{"--dead"}, "no selected effect is dead"},
 		{[]string{"--dead", "--rerun"}, "no selected effect is dead"},
 		{[]string{"--state", "FAILED", "--rerun"}, "no selected operation has an effect"},
-		{[]string{"--collection", "batches"}, "no selected effect is open or dead; --rerun runs once more what is done"},
+		{[]string{"--collection", "batches"}, "no selected effect is open or dead; --rerun runs done effects once more"},
 	} {
 		s := commandtest.Run(t, nil, append([]string{"replay", "--store", f.Store()}, c.args...)...).Want(t,
 			terminal.ExitDone)
@@ -108,7 +108,7 @@ func TestReplayPaused(t *testing.T) {
 	f.Dead("batches/a")
 	variables := []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_EFFECTS_PAUSED=true"}
 	s := commandtest.Run(t, variables, "replay", "batches/a").Want(t, terminal.ExitDone, `"outcome":"paused"`)
-	want := "batches/a  log  open\neffects are paused: accepted 1 effect of 1 operation; what is open runs when the " +
+	want := "batches/a  log  open\neffects are paused: accepted 1 effect of 1 operation; the open ones run when the " +
 		"pause ends, and serve sweeps\n"
 	if s.Out != want {
 		t.Errorf("%q, want %q", s.Out, want)

@@ -147,8 +147,7 @@ func TestReplayInterrupted(t *testing.T) {
 	for topic, want := range map[string]string{
 		"effects": "the outcome of 3 of 3 effects is not known: it was interrupted; they go on, and opledger status says " +
 			"how many are open",
-		"": "0 of 3 effects were run, then: it was interrupted; the same command again is safe, and selects what is left " +
-			"by then",
+		"": "0 of 3 effects were run, then: it was interrupted; the same command again is safe, and selects the rest",
 	} {
 		w := newReplayWorld(t, "batches/a", "batches/b", "batches/c")
 		s := w.replay(effects.ReplayOfDead{Topic: topic}, func(_, interrupt func()) { interrupt() })

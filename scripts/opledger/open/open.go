@@ -143,7 +143,7 @@ func Write(
 		options.Wake = func(ctx context.Context) error {
 			_, err := where.AskServe(ctx, "/sweep")
 			if err != nil {
-				outside.Note("%v: what is open here waits for its next sweep, at its start or at its interval", err)
+				outside.Note("%v: open effects here wait for its next sweep, at its start or at its interval", err)
 			}
 			return err
 		}

@@ -54,7 +54,8 @@ func (r *itemRun) open(ctx context.Context, w Window) (*results.Reader, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, brokenDownload{err}
 	}
-	r.Log.WarnContext(ctx, "the result does not begin with the items that were tried before; they are told by their keys",
+	r.Log.WarnContext(ctx,
+		"the result does not begin with the items tried before; they are recognised by their keys",
 		"operation", r.task.Operation, "effect", r.task.Effect, "tried", r.keys.count)
 	if err := r.flush(ctx); err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (r *itemRun) differs(ctx context.Context, gone int64, read results.Tally) {
 	if gone == 0 && (r.began.Length == 0 || r.began.Length == read.Keys) {
 		return
 	}
-	r.Log.WarnContext(ctx, "the result is not the one that was read before; its items are told by their keys",
+	r.Log.WarnContext(ctx, "the result is not the one that was read before; its items are recognised by their keys",
 		"operation", r.task.Operation, "effect", r.task.Effect, "items", read.Items, "gone", gone,
 		"before", r.began.Length)
 }

@@ -69,7 +69,7 @@ func TestAnotherOrder(t *testing.T) {
 		if int64(len(c.Times)) != 250-done {
 			t.Errorf("K4: inline %v: %d of the other %d items were performed", inline, len(c.Times), 250-done)
 		}
-		if logged := w.Logged.String(); !strings.Contains(logged, "told by their keys") {
+		if logged := w.Logged.String(); !strings.Contains(logged, "recognised by their keys") {
 			t.Errorf("K4: logged %s", logged)
 		}
 	}
