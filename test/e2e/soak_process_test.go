@@ -53,7 +53,7 @@ func (p *process) refusedByDisk() bool {
 // has another sentence for a page of the WAL's index (SQLITE_IOERR_SHMSIZE).
 func (p *process) diskAtStart(line string) bool {
 	return p.url() == "" && strings.HasPrefix(line, "opledger: opening the ledger in ") &&
-		(strings.Contains(line, diskIsFull) || strings.HasSuffix(line, "disk I/O error (4874)"))
+		(strings.Contains(line, diskIsFull) || strings.Contains(line, "disk I/O error (4874)"))
 }
 
 // start starts a function, or `opledger serve` where that is empty.

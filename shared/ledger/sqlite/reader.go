@@ -28,7 +28,7 @@ var errReadOnly = fmt.Errorf("the ledger's file was opened to be read alone: %w"
 func OpenReader(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	s, err := openReader(ctx, path, now)
 	if err != nil {
-		return nil, fmt.Errorf("opening the ledger in %s to read it: %w", path, err)
+		return nil, fmt.Errorf("opening the ledger in %s to read it: %w", path, diskRemedy(err))
 	}
 	return s, nil
 }

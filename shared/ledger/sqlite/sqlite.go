@@ -106,7 +106,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 		err = fmt.Errorf("%w: it must be a file, in a directory that exists and that one may write in", err)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the ledger in %s: %w", path, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("opening the ledger in %s: %w", path, diskRemedy(err)), s.Close())
 	}
 	return s, nil
 }
@@ -270,8 +270,18 @@ func classify(doing string, err error) error {
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", doing, err)
 	default:
-		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrUnavailable, err)
+		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrUnavailable, diskRemedy(err))
 	}
+}
+
+// diskRemedy adds what to do to an error of SQLite that the disk causes. A full disk is SQLITE_FULL or, for
+// the files beside the ledger's, one of the many kinds of SQLITE_IOERR.
+func diskRemedy(err error) error {
+	if code := resultCode(err); code != sqlite3.SQLITE_FULL && code != sqlite3.SQLITE_IOERR {
+		return err
+	}
+	return fmt.Errorf("%w: the disk that holds the ledger is full, or cannot be read or written: free space, and try "+
+		"again", err)
 }
 
 // resultCode returns SQLite's primary result code of err, or SQLITE_OK where err is not SQLite's.
