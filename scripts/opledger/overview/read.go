@@ -28,8 +28,8 @@ func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) err
 // ever is later than any operation is late first.
 const ever = 100 * 365 * 24 * time.Hour
 
-// readLate reads the pending operations that are late, as list --late shows them, and where none is, those
-// that will be late first.
+// readLate reads the pending operations that are late, as list --late shows them, and where none is, the
+// one that will be late first.
 func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) error {
 	filter := ledger.Filter{Late: o.At, Limit: most}
 	page, err := l.Operations.List(ctx, filter)
@@ -44,7 +44,7 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 	o.Pending.more = page.Next.Path != ""
 	o.Pending.Late, err = count(page, func() (ledger.Total, error) { return l.Operations.Count(ctx, filter) })
 	if err == nil && o.Pending.Late.N == 0 {
-		page, err = l.Operations.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: most})
+		page, err = l.Operations.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: 1})
 	}
 	o.Broken = append(o.Broken, page.Broken...)
 	for i, r := range page.Items {
