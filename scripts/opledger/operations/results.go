@@ -15,6 +15,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -28,8 +29,8 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 		Long: "Prints the results of a batch that has ended, from the file or inline, as JSON Lines: each with the\n" +
 			"key of its request and its response or error, in the order in which Gemini sends them. Also of a batch\n" +
 			"that failed or was cancelled, where Gemini has results of it. Exits with 1 where requests have no line,\n" +
-			"or a key stands twice or is missing, which stderr says. After a download that broke off what was printed\n" +
-			"is not whole: run it again.",
+			"lines no key, or a key stands twice: stderr says so. Exits with 3 where Gemini could not be asked, or a\n" +
+			"download broke off. Then what was printed is not whole: run it again.",
 		Example: "  opledger results batches/abc123 > results.jsonl",
 		Args:    terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,10 +79,10 @@ type resultLine struct {
 // printResults prints the items of a batch's result. The error says what of them is missing or not as it
 // should be.
 func printResults(ctx context.Context, w io.Writer, client *results.Client, rec operation.Record) error {
-	count, countErr := client.Count(ctx, rec.Key)
+	expected, countErr := expectedItems(ctx, client, rec)
 	items, err := client.Open(ctx, rec.Key, rec.Result)
 	if err != nil {
-		return fmt.Errorf("opening the results of %s: %w", rec.Key, err)
+		return unreadResults(fmt.Errorf("opening the results of %s: %w", rec.Key, err))
 	}
 	defer items.Close() //nolint:errcheck // they were read to their end, or cannot be
 	out := bufio.NewWriter(w)
@@ -93,7 +94,7 @@ func printResults(ctx context.Context, w io.Writer, client *results.Client, rec 
 			break
 		}
 		if err != nil {
-			return errors.Join(terminal.Unread(fmt.Errorf("reading the results of %s: %w; what was printed is not whole: "+
+			return errors.Join(unreadResults(fmt.Errorf("reading the results of %s: %w; what was printed is not whole: "+
 				"run it again", rec.Key, err)), out.Flush())
 		}
 		if err := lines.Encode(resultLine{item.Key, item.Response, item.Error}); err != nil {
@@ -103,24 +104,50 @@ func printResults(ctx context.Context, w io.Writer, client *results.Client, rec 
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("printing the results of %s: %w", rec.Key, err)
 	}
-	var problems []error
-	read := items.Tally()
 	if countErr != nil {
-		problems = append(problems, fmt.Errorf("how many there should be is not known: %w", countErr))
+		return unreadResults(fmt.Errorf("how many results %s should have is not known: %w", rec.Key, countErr))
 	}
-	if missing := count - read.Items; missing > 0 {
-		problems = append(problems, fmt.Errorf("%s without a line, of %d", phrase.Counted(int(missing), "request"), count))
-	}
-	if read.Repeated > 0 {
-		problems = append(problems, fmt.Errorf("%s with the key of a line before",
-			phrase.Counted(int(read.Repeated), "line")))
-	}
-	if read.Unkeyed > 0 {
-		problems = append(problems, fmt.Errorf("%s without a key, and Gemini keeps no order of requests",
-			phrase.Counted(int(read.Unkeyed), "line")))
-	}
-	if err := errors.Join(problems...); err != nil {
+	if err := wholeResult(expected, items.Tally()); err != nil {
 		return fmt.Errorf("the results of %s: %w", rec.Key, err)
 	}
 	return nil
+}
+
+// expectedItems returns how many requests a batch has, as Gemini says, or said when it was looked up.
+func expectedItems(ctx context.Context, client *results.Client, rec operation.Record) (int64, error) {
+	count, err := client.Count(ctx, rec.Key)
+	if rec.Result.Counts != nil && (err != nil || count == 0) {
+		count, err = rec.Result.Counts.Total, nil
+	}
+	if err == nil && count == 0 {
+		err = errors.New("neither Gemini nor the ledger has the number of its requests")
+	}
+	return count, err
+}
+
+// wholeResult returns what is wrong with a result of which so many items were expected; nil where each
+// has its own line.
+func wholeResult(expected int64, read results.Tally) error {
+	var problems []error
+	say := func(n int64, what, words string) {
+		if n > 0 {
+			problems = append(problems, fmt.Errorf("%s %s", phrase.Counted(int(n), what), words))
+		}
+	}
+	answers := read.Items - read.Repeated
+	say(expected-answers, "request", fmt.Sprintf("without a line, of %d", expected))
+	say(answers-expected, "line", fmt.Sprintf("more than its %d requests", expected))
+	say(read.Repeated, "line", "with the key of a line before")
+	say(read.Unkeyed, "line", "without a key, and Gemini keeps no order of requests")
+	return errors.Join(problems...)
+}
+
+// unreadResults marks an error after which the results may be read later.
+func unreadResults(err error) error {
+	var answer *api.Error
+	if errors.As(err, &answer) && answer.Refused() || errors.Is(err, results.ErrNotFound) ||
+		errors.Is(err, results.ErrNone) || errors.Is(err, results.ErrTooLarge) {
+		return err
+	}
+	return terminal.Unread(err)
 }

@@ -60,20 +60,32 @@ func TestResultsIncomplete(t *testing.T) {
 		return fmt.Sprintf(`{"key":%q,"response":{"text":"<b>&"}}`, key) + "\n"
 	}
 	for _, c := range []struct {
-		what, body, says string
+		what, body string
+		says       []string
 	}{
-		{"a line is missing", line("a") + line("b") + line("c"), "1 request without a line, of 4"},
-		{"a key twice", line("a") + line("b") + line("c") + line("a"), "1 line with the key of a line before"},
-		{"no key", line("a") + line("b") + line("c") + `{"response":{"text":"<b>&"}}` + "\n", "1 line without a key"},
+		{"a line is missing", line("a") + line("b") + line("c"), []string{"1 request without a line, of 4"}},
+		{"a line more", line("a") + line("b") + line("c") + line("d") + line("e"),
+			[]string{"1 line more than its 4 requests"}},
+		{"a key twice", line("a") + line("b") + line("b") + line("b"),
+			[]string{"2 requests without a line, of 4", "2 lines with the key of a line before"}},
+		{"no key", line("a") + line("b") + line("c") + `{"response":{"text":"<b>&"}}` + "\n",
+			[]string{"1 line without a key"}},
 	} {
-		sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Body: []byte(c.body)})
-		s := commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, c.says)
-		if s.Out != c.body {
-			t.Errorf("%s: printed %q, want %q", c.what, s.Out, c.body)
+		for _, gone := range []bool{false, true} {
+			if gone { // Gemini has forgotten the batch, and the ledger knows its requests
+				sim.AnswerNext(geminisim.OpGet, name, geminisim.Answer{Status: 404})
+			}
+			sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Body: []byte(c.body)})
+			s := commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, c.says...)
+			if s.Out != c.body {
+				t.Errorf("%s: printed %q, want %q", c.what, s.Out, c.body)
+			}
 		}
 	}
 	sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Status: 404})
 	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, "does not have them").Complaint(t)
 	sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Body: []byte(line("a") + line("b")), Drop: true})
 	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitUnread, "not whole: run it again")
+	sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Status: 503})
+	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitUnread, "503").Complaint(t)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -55,6 +56,13 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("fetching %s: HTTP status %d: %s", diag.QuoteUpTo(e.Resource, maxQuoted), e.Status, e.Message)
+}
+
+// Refused reports whether Gemini refuses the request, so that the same again would be refused, too. A
+// status that asks to come again later is none of these.
+func (e *Error) Refused() bool {
+	again := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, 499}
+	return e.Status >= 400 && e.Status < 500 && !slices.Contains(again, e.Status)
 }
 
 // HTTPStatus is the Status, for what records the status of a failure of any origin.
