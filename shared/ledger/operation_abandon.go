@@ -9,19 +9,19 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The errors of Abandon and Effects.Waive.
+// The errors of operators' decisions: Abandon, RequestCancel, Effects.Waive.
 var (
-	// ErrSettled: the operation has ended, so it is not waited for.
+	// ErrSettled: the operation has ended, so it is not waited for, and cannot be cancelled.
 	ErrSettled = errors.New("the operation has ended already")
 	// ErrUnregistered: the operation is not registered, so it is not waited for.
 	ErrUnregistered = errors.New("the operation is not registered, so it is not waited for")
 	// ErrNotDead: the effect is done, or is still retried.
 	ErrNotDead = errors.New("the effect is not dead")
-	// ErrNoReason: an operator who gives something up must give a reason.
+	// ErrNoReason: an operator who decides must give a reason.
 	ErrNoReason = errors.New("a reason is needed")
 )
 
-// A Decision is an operator's decision to give something up.
+// A Decision is what an operator says of a decision.
 type Decision struct {
 	By  string // who decided
 	Why string // must not be empty

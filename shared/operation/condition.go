@@ -2,8 +2,8 @@ package operation
 
 import "time"
 
-// A Decided says who ended the waiting for something [R4], or resolved a conflict [M5], when and
-// why.
+// A Decided says who ended the waiting for something [R4], had it cancelled, or resolved a conflict [M5],
+// when and why.
 type Decided struct {
 	At  time.Time `json:"at" firestore:"at"` // the store's time
 	By  string    `json:"by,omitempty" firestore:"by,omitempty"`

@@ -5,12 +5,14 @@ package actions
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/cancel"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
@@ -122,12 +124,19 @@ func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decisi
 	if err != nil {
 		return Decision{}, "", err
 	}
+	what := phrase.Safe(string(key))
 	if err := a.AskToCancel(ctx, operation.Name{Key: key, Resource: rec.Name}); err != nil {
-		return Decision{}, "", fmt.Errorf("asking Gemini to cancel %s: %w; the request is recorded: ask again, or look the "+
-			"operation up", key, err)
+		next := "ask again, or look it up"
+		if answer, ok := errors.AsType[*api.Error](err); ok && answer.Refused() {
+			next = "Gemini refuses it: look it up"
+		}
+		return Decision{}, "", fmt.Errorf("asking Gemini to cancel %s: %w; the request is recorded: %s", what, err, next)
 	}
-	return stands, fmt.Sprintf("%s; Gemini was asked, and %s is %s until Gemini says how it ended", words,
-		phrase.Safe(string(key)), rec.State), nil
+	words += fmt.Sprintf("; Gemini was asked, and %s is %s until Gemini says how it ended", what, rec.State)
+	if rec.DueAt.IsZero() { // it was abandoned, or is not registered
+		words += "; no pass looks it up: opledger reconcile " + phrase.ShellWord(string(key)) + " does"
+	}
+	return stands, words, nil
 }
 
 // Cancellable reports whether Gemini can cancel operations of this kind.

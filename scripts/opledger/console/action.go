@@ -105,7 +105,7 @@ var table = []action{
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			_, words, err := a.Cancel(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words, Then: []string{"The next look-ups show how it ended."}}, err
+			return outcome{Words: words}, err
 		},
 	},
 	{
@@ -299,8 +299,16 @@ func (c *Console) remedies(s subject) (all []remedy) {
 // allows reports whether this console can do it.
 func (c *Console) allows(a action) bool {
 	given := c.options.Actions
-	asksGemini := a.name == "lookup" || a.name == "cancel"
-	return given != nil && a.do != nil && (!asksGemini || given.One != nil)
+	switch {
+	case given == nil || a.do == nil:
+		return false
+	case a.name == "lookup":
+		return given.One != nil
+	case a.name == "cancel":
+		return given.AskToCancel != nil
+	default:
+		return true
+	}
 }
 
 // find returns the row of the table with that name.

@@ -38,6 +38,7 @@ func acting(t *testing.T) *world {
 			receipt, err := w.Operations.Ingest(ctx, answer.Event(operation.Name{Key: key, Resource: string(key)}))
 			return answer, receipt, err
 		},
+		AskToCancel: func(context.Context, operation.Name) error { return nil },
 	}
 	w.console = New(options)
 	t.Cleanup(w.console.Close)
@@ -85,6 +86,8 @@ var everyAction = []asked{
 		"batches/stranger, which is not registered, resolved by ada at "},
 	{"resolve-delivery", "/console/quarantined?key=msg_bad", "msg_bad", "", "the delivery msg_bad resolved by ada at "},
 	{"retry", "/console/quarantined?key=msg_bad", "msg_bad", "", "this revision cannot read it either"},
+	{"cancel", "/console/operation?key=batches%2Frunning", "batches/running", "",
+		"the cancellation of batches/running requested by ada at "},
 }
 
 func (a asked) address() string {

@@ -18,7 +18,8 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 		Long: "Asks Gemini to cancel a pending batch or interaction. Who asked, when and why is recorded first. The\n" +
 			"operation stays pending, and is looked up at every interval, until Gemini says how it ended: it may\n" +
 			"succeed all the same, and then its effects run as ever. Requests that are done by then may be billed.\n" +
-			"Gemini cannot cancel a video. The same command again asks Gemini again.",
+			"Gemini cannot cancel a video. The same command again asks Gemini again. An operation that was abandoned,\n" +
+			"or is not registered, is not looked up: opledger reconcile NAME asks Gemini then.",
 		Example: "  opledger cancel batches/abc123 --reason 'the prompt was wrong'",
 		Args:    terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

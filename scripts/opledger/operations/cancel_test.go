@@ -1,6 +1,8 @@
 package operations_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -28,7 +30,7 @@ func TestCancel(t *testing.T) {
 		"already requested by kim at ", "yours was not recorded; Gemini was asked")
 	commandtest.Run(t, variables, "show", name).Want(t, terminal.ExitDone).Says(t, "  cancel requested ",
 		" by kim: wrong ", "cancellation requested by kim")
-	commandtest.Run(t, variables, "list", "--pending").Want(t, terminal.ExitDone).Says(t, "Gemini was asked to cancel it")
+	commandtest.Run(t, variables, "list", "--pending").Want(t, terminal.ExitDone).Says(t, "a cancellation was requested")
 	if err := sim.SetState(name, geminisim.StateCancelled); err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +51,21 @@ func TestCancelTells(t *testing.T) {
 	commandtest.Run(t, variables, cancel("batches/none")...).Want(t, terminal.ExitFailed, "opledger list").Complaint(t)
 	name := commandtest.Batch(t, sim, "job", geminisim.StateRunning)
 	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)
+	sim.AnswerNext(geminisim.OpCancel, name, geminisim.Answer{Status: 400})
+	commandtest.Run(t, variables, cancel(name)...).Want(t, terminal.ExitFailed, "asking Gemini to cancel "+name, "400",
+		"Gemini refuses it: look it up").Complaint(t)
 	sim.AnswerNext(geminisim.OpCancel, name, geminisim.Answer{Status: 503})
 	commandtest.Run(t, variables, cancel(name)...).Want(t, terminal.ExitFailed, "asking Gemini to cancel "+name, "503",
 		"the request is recorded: ask again").Complaint(t)
+	var answer struct{ Operation, CancelRequested any }
+	s := commandtest.Run(t, variables, append(cancel(name), "--json")...).Want(t, terminal.ExitDone)
+	commandtest.OneObject(t, s.Out, &answer)
+	if answer.Operation != name || !strings.Contains(fmt.Sprint(answer.CancelRequested), "by:kim why:r") {
+		t.Errorf("%+v", answer)
+	}
+	commandtest.Run(t, variables, "abandon", name, "--reason", "r").Want(t, terminal.ExitDone)
+	commandtest.Run(t, variables, cancel(name)...).Want(t, terminal.ExitDone).Says(t,
+		"; no pass looks it up: opledger reconcile "+name+" does")
 	commandtest.Run(t, []string{"OPLEDGER_STORE=" + f.Store()}, cancel(name)...).Want(t, terminal.ExitUsage,
 		"GEMINI_API_KEY").Complaint(t)
 	f.Settle("batches/a", operation.Succeeded, operation.Result{})

@@ -91,7 +91,7 @@ func WhyPending(r operation.Record, now time.Time) string {
 		words = append(words, "Gemini has not started it")
 	}
 	if r.CancelRequested != nil {
-		words = append(words, "Gemini was asked to cancel it")
+		words = append(words, "a cancellation was requested")
 	}
 	if !r.StuckSince.IsZero() {
 		words = append(words, "pending for too long since "+LocalTime(r.StuckSince))
