@@ -9,6 +9,7 @@ package overview
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
@@ -153,6 +154,12 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
 	}
+	seen := map[ledger.Path]bool{} // several lists may have the same document
+	o.Broken = slices.DeleteFunc(o.Broken, func(b ledger.Broken) bool {
+		before := seen[b.Path]
+		seen[b.Path] = true
+		return before
+	})
 	o.judge(options.Interval)
 	return o, err
 }

@@ -43,16 +43,37 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 	}
 	o.Pending.more = page.Next.Path != ""
 	o.Pending.Late, err = count(page, func() (ledger.Total, error) { return l.Operations.Count(ctx, filter) })
-	if err == nil && o.Pending.Late.N == 0 {
-		page, err = l.Operations.List(ctx, ledger.Filter{Late: o.At.Add(ever), Limit: 1})
-	}
 	o.Broken = append(o.Broken, page.Broken...)
 	for i, r := range page.Items {
 		if submitted := r.Submitted(); i == 0 || submitted.Before(o.Pending.SubmittedAt) {
 			o.Pending.Oldest, o.Pending.SubmittedAt = r.Key, submitted
 		}
 	}
+	if err == nil && len(page.Items) == 0 {
+		err = o.readSoonLate(ctx, l, most)
+	}
 	return err
+}
+
+// readSoonLate reads the pending operation that is, or will be, late first, behind at most so many that cannot
+// be read.
+func (o *Overview) readSoonLate(ctx context.Context, l ledger.Reading, most int) error {
+	filter := ledger.Filter{Late: o.At.Add(ever), Limit: 1}
+	for range most + 1 {
+		page, err := l.Operations.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		o.Broken = append(o.Broken, page.Broken...)
+		for _, r := range page.Items {
+			o.Pending.Oldest, o.Pending.SubmittedAt = r.Key, r.Submitted()
+		}
+		if len(page.Items) > 0 || page.Next.Path == "" {
+			return nil
+		}
+		filter.After = page.Next
+	}
+	return nil
 }
 
 // count counts the items of a list whose first page is page. Where that is all the index is not asked: it may

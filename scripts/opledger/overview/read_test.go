@@ -146,6 +146,33 @@ func TestReadGoesOnBehind(t *testing.T) {
 	}
 }
 
+// TestReadBehindBroken: where only what cannot be read is late, each of it is reported once, and the
+// operation behind it that will be late first is found.
+func TestReadBehindBroken(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	now := time.Now()
+	for i, schema := range []int{99, 99, 99, 1} {
+		at := now.Add(time.Duration(i-30) * time.Hour)
+		rec := operation.Record{
+			Schema: schema, Version: 1, Key: operation.Key(fmt.Sprint("batches/", i)), Collection: operation.Batches,
+			State: operation.Running, Registered: true, CreatedAt: at, SubmittedAt: at, DueAt: now,
+			LateAt: at.Add(28 * time.Hour),
+		}
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath(rec.Key), Data: rec}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: 5 * time.Minute, Most: 4})
+	paths := map[ledger.Path]int{}
+	for _, b := range o.Broken {
+		paths[b.Path]++
+	}
+	if err != nil || o.Pending.Oldest != "batches/3" || len(paths) != 3 || len(o.Broken) != 3 {
+		t.Errorf("%v; the oldest is %q, and %v cannot be read", err, o.Pending.Oldest, paths)
+	}
+}
+
 // TestReadLate: the oldest is one of those that are late where some are, else of those that will be first.
 func TestReadLate(t *testing.T) {
 	t.Parallel()
