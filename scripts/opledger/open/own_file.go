@@ -1,6 +1,7 @@
 package open
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,15 +14,19 @@ var ErrNotOwn = errors.New("another user may have written or read it")
 
 // ReadOwn reads a file that this user alone can have written and can read: where a folder is shared, any
 // other file in it may be another user's. It follows no symbolic link at the end of the path, and what it
-// checked is what it reads. Errors: ErrNotOwn, with what the file is and half of a remedy, after which the
-// caller says what becomes of a file that is deleted; else as those of the system, such as fs.ErrNotExist.
+// checked is what it reads. Errors: ErrNotOwn, with what the file is; the caller says what to do. Else as
+// those of the system, such as fs.ErrNotExist.
 func ReadOwn(file string) ([]byte, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|asItIs, 0)
 	if err != nil {
-		if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return nil, fmt.Errorf("%w: it is a symbolic link: move it away", ErrNotOwn)
+		info, lookErr := os.Lstat(file)
+		switch {
+		case lookErr != nil:
+			return nil, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			return nil, fmt.Errorf("%w: it is a symbolic link", ErrNotOwn)
 		}
-		return nil, err
+		return nil, cmp.Or(ownersAlone(info), err) // another user's may not open at all
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	info, err := f.Stat()
@@ -29,7 +34,7 @@ func ReadOwn(file string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: it is no regular file: move it away", ErrNotOwn)
+		return nil, fmt.Errorf("%w: it is no regular file", ErrNotOwn)
 	}
 	if err := ownersAlone(info); err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func (f *serveFlags) ownToken(access *config.Access, where open.Location) (file 
 func readToken(file string) (string, error) {
 	content, err := open.ReadOwn(file)
 	if errors.Is(err, open.ErrNotOwn) {
-		return "", fmt.Errorf("%w, or delete it, and serve makes another", err)
+		return "", fmt.Errorf("%w: delete it, and serve makes another", err)
 	}
 	if err != nil {
 		return "", err
