@@ -131,10 +131,10 @@ func (p *process) logged(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var line logLine
-	if strings.Contains(text, diskIsFull) {
-		p.diskFull++
-	}
 	if err := json.Unmarshal([]byte(text), &line); err == nil {
+		if strings.Contains(line.Error, diskIsFull) {
+			p.diskFull++
+		}
 		p.log, p.raw = append(p.log, line), append(p.raw, text)
 		if line.Event == "effect" {
 			p.effects[line.Operation] = append(p.effects[line.Operation], line)
