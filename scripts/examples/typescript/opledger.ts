@@ -319,7 +319,8 @@ export class Opledger {
     try {
       intent = await this.#call("GET", path);
     } catch (error) {
-      if (error instanceof OpledgerError && error.code === 404) return undefined;
+      // An older opledger has no such route, and answers 405.
+      if (error instanceof OpledgerError && [404, 405].includes(error.code)) return undefined;
       throw error;
     }
     if (intent.state !== "BOUND" || !intent.operation) return undefined;
