@@ -117,7 +117,7 @@ func (l *protocol) intent(ctx context.Context, id string) (Document, Intent, err
 func (l *protocol) intentNow(ctx context.Context, id string) (Intent, Document, time.Time, error) {
 	snapshot, err := l.store.Get(ctx, intentPath(id))
 	if err != nil {
-		return Intent{}, Document{}, time.Time{}, fmt.Errorf("finding the operation of correlation id %q: %w", id, err)
+		return Intent{}, Document{}, time.Time{}, fmt.Errorf("reading the intent %q: %w", id, err)
 	}
 	intent, err := readIntent(snapshot.Documents[0])
 	return intent, snapshot.Documents[0], snapshot.ReadTime, err

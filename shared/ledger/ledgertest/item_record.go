@@ -104,7 +104,7 @@ var itemRecord = join([]ledgerTest{
 		w.stands("recorded", "done 2 failed 0 of 0, next 4, waiting [item-0 item-3]")
 		equal(w, "what the caller holds", at.Waiting(), 3)
 	}},
-	{"RecordItems with fewer items after a lost answer returns how many were recorded [K4]", func(w *world) {
+	{"Items.Record with fewer items after a lost answer returns how many were recorded [K4]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := numbered(0, 4)
@@ -223,13 +223,13 @@ var itemRecord = join([]ledgerTest{
 		chunk := numbered(0, 2)
 		chunk[1].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: strings.Repeat("x", ledger.MaxDocumentBytes+1)}}}
 		if _, err := w.ledger().Items.Record(w.ctx, lease, lease.Progress, chunk); !errors.Is(err, ledger.ErrInvalid) {
-			w.Errorf("RecordItems: %v, want ErrInvalid", err)
+			w.Errorf("Items.Record: %v, want ErrInvalid", err)
 		}
 		equal(w, "items", w.items(), 0)
 		w.recordItems(lease, lease.Progress, numbered(0, 2))
 	}},
 },
-	lostly("RecordItems: recorded once [S3]", func(w *world, l *ledger.Ledger) {
+	lostly("Items.Record: recorded once [S3]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := numbered(0, 3)
@@ -237,7 +237,7 @@ var itemRecord = join([]ledgerTest{
 		chunk[1].Err = errFailed
 		at, err := l.Items.Record(w.ctx, lease, lease.Progress, chunk)
 		if err != nil {
-			w.Fatalf("RecordItems: %v", err)
+			w.Fatalf("Items.Record: %v", err)
 		}
 		w.stands("recorded", "done 2 failed 0 of 0, next 3, waiting [item-1]")
 		equal(w, "attempts", w.item("item-1").Attempts, 1)

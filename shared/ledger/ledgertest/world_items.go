@@ -35,7 +35,7 @@ func (w *world) recordItems(
 	w.store.Advance(time.Second)
 	next, err := w.ledger().Items.Record(w.ctx, lease, at, outcomes)
 	if err != nil {
-		w.Fatalf("RecordItems: %v", err)
+		w.Fatalf("Items.Record: %v", err)
 	}
 	return next
 }
