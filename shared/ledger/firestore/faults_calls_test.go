@@ -203,7 +203,7 @@ func (c faultCall) judge(t *testing.T, fault wireFault, err error, method string
 		t.Errorf("%v does not say what was attempted", err)
 	}
 	// On a machine that is so slow a limit of Requeue's own may end it in another place.
-	over := strings.HasPrefix(c.Name, "Requeue/") && strings.Contains(err.Error(), "not done within 2.5s")
+	over := strings.HasPrefix(c.Name, "Effects.Requeue/") && strings.Contains(err.Error(), "not done within 2.5s")
 	if fault.place == refused && errors.Is(err, ledger.ErrUnavailable) && !strings.Contains(err.Error(), said) && !over {
 		t.Errorf("%v does not say why", err)
 	}
