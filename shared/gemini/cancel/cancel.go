@@ -23,7 +23,7 @@ const timeout = 30 * time.Second
 type Options = api.Options
 
 // ErrUnsupported: Gemini cannot cancel an operation of this kind, such as a video.
-var ErrUnsupported = errors.New("Gemini cannot cancel it")
+var ErrUnsupported = errors.New("no operation of this kind can be cancelled at Gemini")
 
 // A Client cancels operations. It is safe for concurrent use and needs no closing.
 type Client struct{ api *api.Client }
