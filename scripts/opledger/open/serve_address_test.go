@@ -1,10 +1,10 @@
 package open_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,27 +71,24 @@ func TestServeAddressOfAnother(t *testing.T) {
 	if stay := addresses(f); len(stay) > 0 {
 		t.Errorf("serve leaves %v", stay)
 	}
-	for path, text := range left { // as SIGKILL leaves them
-		if err := os.WriteFile(path, text, 0o600); err != nil {
+	var mu sync.Mutex
+	var sent []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
+		_, _ = w.Write(noted) // a caller that left does not matter
+	}))
+	defer other.Close()
+	for path, text := range left { // as SIGKILL leaves them; that the other has the port is said by its address
+		moved := bytes.ReplaceAll(text, []byte(s.URL), []byte(other.URL))
+		if bytes.Equal(moved, text) {
+			t.Fatalf("%s does not hold %s", path, s.URL)
+		}
+		if err := os.WriteFile(path, moved, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	listener, err := net.Listen("tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Skip("its port was taken since: ", err)
-	}
-	var mu sync.Mutex
-	var sent []string
-	other := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			sent = append(sent, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
-			_, _ = w.Write(noted) // a caller that left does not matter
-		},
-	)}}
-	other.Start()
-	defer other.Close()
 	asks(f, false, "OPLEDGER_SERVE_TOKEN="+commandtest.ServeToken, "OPLEDGER_TOKEN="+commandtest.ServeToken)
 	mu.Lock()
 	defer mu.Unlock()
