@@ -42,23 +42,14 @@ func TestReadIntentRefused(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
 	w.counting.Reset()
-	for _, c := range []struct {
-		method, target string
-		status         int
-		says           string
-	}{
+	w.refuses([]refusedRead{
 		{http.MethodGet, "/intents/none", http.StatusNotFound, "no such intent"},
 		{http.MethodGet, "/intents/", http.StatusBadRequest, "correlationId: it is empty"},
 		{http.MethodGet, "/intents/" + strings.Repeat("x", 257), http.StatusBadRequest, "257 bytes"},
 		{http.MethodGet, "/intents/a%FF", http.StatusBadRequest, "UTF-8"},
 		{http.MethodGet, "/intents/night-1?wait=5s", http.StatusBadRequest, "wait"},
 		{http.MethodPost, "/intents/night-1", http.StatusMethodNotAllowed, "only GET"},
-	} {
-		r := w.get(c.method, c.target)
-		if r.Status != c.status || r.Error.Code != c.status || !strings.Contains(r.Error.Message, c.says) {
-			t.Errorf("%s %s: %+v, want %d, %s", c.method, c.target, r, c.status, c.says)
-		}
-	}
+	})
 	if got := w.counting.Counts(); got.Gets != 1 {
 		t.Errorf("%+v", got)
 	}

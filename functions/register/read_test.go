@@ -51,6 +51,24 @@ func (w *waiting) get(method, target string) reply {
 	return w.getIn(w.Context(), method, target)
 }
 
+// A refusedRead is a request that is refused, with what its answer says.
+type refusedRead struct {
+	method, target string
+	status         int
+	says           string
+}
+
+// refuses checks that each request is answered in the form of every error.
+func (w *waiting) refuses(reads []refusedRead) {
+	w.Helper()
+	for _, c := range reads {
+		r := w.get(c.method, c.target)
+		if r.Status != c.status || r.Error.Code != c.status || !strings.Contains(r.Error.Message, c.says) {
+			w.Errorf("%s %s: %+v, want %d, %s", c.method, c.target, r, c.status, c.says)
+		}
+	}
+}
+
 func (w *waiting) getIn(ctx context.Context, method, target string) reply {
 	w.Helper()
 	recorder := httptest.NewRecorder()
@@ -94,11 +112,7 @@ func TestReadRefused(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
 	w.counting.Reset()
-	for _, c := range []struct {
-		method, target string
-		status         int
-		says           string
-	}{
+	w.refuses([]refusedRead{
 		{http.MethodGet, "/operations/batches/none", http.StatusNotFound, "no such operation"},
 		{http.MethodGet, "/operations/abc", http.StatusBadRequest, "batches/abc"},
 		{http.MethodGet, "/operations/", http.StatusBadRequest, "name"},
@@ -107,12 +121,7 @@ func TestReadRefused(t *testing.T) {
 		{http.MethodGet, "/operations/batches/abc?wait=-1s", http.StatusBadRequest, "from 0s to 30s"},
 		{http.MethodGet, "/operations/batches/abc?watch=1", http.StatusBadRequest, "the only one is wait"},
 		{http.MethodPost, "/operations/batches/abc", http.StatusMethodNotAllowed, "only GET"},
-	} {
-		r := w.get(c.method, c.target)
-		if r.Status != c.status || r.Error.Code != c.status || !strings.Contains(r.Error.Message, c.says) {
-			t.Errorf("%s %s: %+v, want %d, %s", c.method, c.target, r, c.status, c.says)
-		}
-	}
+	})
 	if got := w.counting.Counts(); got.Gets != 1 || len(w.pauses) != 0 {
 		t.Errorf("%+v, %d pauses", got, len(w.pauses))
 	}

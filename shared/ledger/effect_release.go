@@ -50,7 +50,7 @@ type Failure struct {
 const alertFailingAfter = time.Hour
 
 // lostAfter is how long Gemini says that it does not have a result before that is believed. A
-// result that existed was seen to answer 404 for two days.
+// replay asks again, because a result that existed was seen to answer 404 for two days.
 const lostAfter = 24 * time.Hour
 
 // Release gives the effect back after a failure. It may be claimed again after its back-off [S4],

@@ -115,7 +115,7 @@ func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decisi
 	if err != nil {
 		return Decision{}, "", err
 	}
-	if !Cancellable(key) {
+	if !cancel.Supports(key) {
 		return Decision{}, "", fmt.Errorf("cancelling %s: %w; opledger abandon NAME stops waiting for it", key,
 			cancel.ErrUnsupported)
 	}
@@ -137,11 +137,6 @@ func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decisi
 		words += "; no pass looks it up: opledger reconcile " + phrase.ShellWord(string(key)) + " does"
 	}
 	return stands, words, nil
-}
-
-// Cancellable reports whether Gemini can cancel operations of this kind.
-func Cancellable(key operation.Key) bool {
-	return key.Collection() == operation.Batches || key.Collection() == operation.Interactions
 }
 
 // AbandonIntent records that the operation of an intent is no longer waited for. It says which decision

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/gemini/cancel"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -101,7 +102,7 @@ var table = []action{
 			"It stays pending until Gemini says how it ended. It may succeed all the same, and then its effects run.",
 		},
 		can: func(s subject) bool {
-			return s.ofOperation() && s.Record.Version > 0 && !s.Record.Settled() && actions.Cancellable(s.Record.Key)
+			return s.ofOperation() && s.Record.Version > 0 && !s.Record.Settled() && cancel.Supports(s.Record.Key)
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			_, words, err := a.Cancel(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})

@@ -105,7 +105,7 @@ func printResults(ctx context.Context, w io.Writer, client *results.Client, rec 
 		return fmt.Errorf("printing the results of %s: %w", rec.Key, err)
 	}
 	if countErr != nil {
-		return unreadResults(fmt.Errorf("how many results %s should have is not known: %w", rec.Key, countErr))
+		return fmt.Errorf("how many results %s should have is not known: %w", rec.Key, countErr)
 	}
 	if err := wholeResult(expected, items.Tally()); err != nil {
 		return fmt.Errorf("the results of %s: %w", rec.Key, err)
@@ -113,16 +113,20 @@ func printResults(ctx context.Context, w io.Writer, client *results.Client, rec 
 	return nil
 }
 
-// expectedItems returns how many requests a batch has, as Gemini says, or said when it was looked up.
+// expectedItems returns how many requests a batch has: as the ledger has it from a look-up, else as Gemini
+// says.
 func expectedItems(ctx context.Context, client *results.Client, rec operation.Record) (int64, error) {
+	if known := rec.Result.Counts; known != nil && known.Total > 0 {
+		return known.Total, nil
+	}
 	count, err := client.Count(ctx, rec.Key)
-	if rec.Result.Counts != nil && (err != nil || count == 0) {
-		count, err = rec.Result.Counts.Total, nil
+	switch {
+	case err != nil:
+		return 0, unreadResults(err)
+	case count == 0:
+		return 0, errors.New("neither Gemini nor the ledger has the number of its requests")
 	}
-	if err == nil && count == 0 {
-		err = errors.New("neither Gemini nor the ledger has the number of its requests")
-	}
-	return count, err
+	return count, nil
 }
 
 // wholeResult returns what is wrong with a result of which so many items were expected; nil where each

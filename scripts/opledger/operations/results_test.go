@@ -8,6 +8,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/commandtest"
 )
 
@@ -56,6 +57,10 @@ func TestResultsIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	commandtest.Run(t, variables, "reconcile", name).Want(t, terminal.ExitDone)
+	// Of one that a delivery settled, Gemini knows the number of its requests, and the ledger does not.
+	announced := commandtest.Start(t, sim, "announced", geminisim.Script{Hold: geminisim.StateRunning, Items: 4})
+	commandtest.Run(t, variables, "register", announced).Want(t, terminal.ExitDone)
+	f.Settle(operation.Key(announced), operation.Succeeded, operation.Result{OutputFile: "files/announced"})
 	line := func(key string) string {
 		return fmt.Sprintf(`{"key":%q,"response":{"text":"<b>&"}}`, key) + "\n"
 	}
@@ -71,15 +76,26 @@ func TestResultsIncomplete(t *testing.T) {
 		{"no key", line("a") + line("b") + line("c") + `{"response":{"text":"<b>&"}}` + "\n",
 			[]string{"1 line without a key"}},
 	} {
-		for _, gone := range []bool{false, true} {
-			if gone { // Gemini has forgotten the batch, and the ledger knows its requests
-				sim.AnswerNext(geminisim.OpGet, name, geminisim.Answer{Status: 404})
-			}
+		for _, batch := range []string{name, announced} {
 			sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Body: []byte(c.body)})
-			s := commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, c.says...)
+			s := commandtest.Run(t, variables, "results", batch).Want(t, terminal.ExitFailed, c.says...)
 			if s.Out != c.body {
 				t.Errorf("%s: printed %q, want %q", c.what, s.Out, c.body)
 			}
+		}
+	}
+	whole := line("a") + line("b") + line("c") + line("d")
+	for _, c := range []struct {
+		status, code int
+		says         string
+	}{
+		{404, terminal.ExitFailed, "neither Gemini nor the ledger has the number"},
+		{503, terminal.ExitUnread, "how many results " + announced + " should have is not known"},
+	} {
+		sim.AnswerNext(geminisim.OpGet, announced, geminisim.Answer{Status: c.status})
+		sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Body: []byte(whole)})
+		if s := commandtest.Run(t, variables, "results", announced).Want(t, c.code, c.says); s.Out != whole {
+			t.Errorf("%d: printed %q", c.status, s.Out)
 		}
 	}
 	sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Status: 404})

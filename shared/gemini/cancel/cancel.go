@@ -56,13 +56,24 @@ func (c *Client) Cancel(ctx context.Context, name operation.Name) error {
 	if err != nil {
 		return err
 	}
-	switch name.Key.Collection() {
-	case operation.Batches:
-		path += ":cancel"
-	case operation.Interactions:
-		path += "/cancel"
-	default:
+	verb := verbOf(name.Key)
+	if verb == "" {
 		return ErrUnsupported
 	}
-	return c.api.Call(ctx, http.MethodPost, path, nil, struct{}{}, &struct{}{})
+	return c.api.Call(ctx, http.MethodPost, path+verb, nil, struct{}{}, &struct{}{})
+}
+
+// Supports reports whether Gemini can cancel operations of this kind.
+func Supports(key operation.Key) bool { return verbOf(key) != "" }
+
+// verbOf is what follows the path of an operation that can be cancelled; empty of any other.
+func verbOf(key operation.Key) string {
+	switch key.Collection() {
+	case operation.Batches:
+		return ":cancel"
+	case operation.Interactions:
+		return "/cancel"
+	default:
+		return ""
+	}
 }
