@@ -142,6 +142,9 @@ func findName(envelope, data object, collection operation.Collection) (operation
 	if err != nil {
 		return operation.Name{}, &MalformedError{Problem: "its operation's name cannot be used", Err: err}
 	}
+	if operation.Reserved(string(name.Key)) {
+		return operation.Name{}, &MalformedError{Problem: "it names a job, of which Gemini reports nothing [J3]"}
+	}
 	return name, nil
 }
 

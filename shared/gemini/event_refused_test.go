@@ -27,6 +27,8 @@ func refusedTests() []refusedTest {
 		{name: "W6 a kind alone", body: envelope("batch", `{"id":"x"}`), unknown: "batch"},
 		{name: "W6 more words", body: envelope("batch.item.failed", `{"id":"x"}`), unknown: "batch.item.failed"},
 		{name: "W6 capitals", body: envelope("Batch.Succeeded", `{"id":"x"}`), unknown: "Batch.Succeeded"},
+		{name: "J3 a job", body: envelope("batch.succeeded", `{"id":"jobs/nightly"}`), says: []string{"it names a job"}},
+		{name: "J3 a part", body: envelope("batch.succeeded", `{"id":"jobs/n/00001"}`), says: []string{"it names a job"}},
 		{
 			name: "K3 no name", body: envelope("batch.succeeded", `{"output_file_uri":"files/x"}`),
 			says:   []string{"names no operation", "found data, data.output_file_uri, timestamp, type, version"},

@@ -25,7 +25,7 @@ const (
 	Interactions        Collection = "interactions"
 )
 
-// Collections returns every collection.
+// Collections returns every collection of operations at Gemini.
 func Collections() []Collection {
 	return []Collection{Operations, Batches, BatchJobs, BatchPredictionJobs, Interactions}
 }
@@ -33,7 +33,7 @@ func Collections() []Collection {
 // ParseCollection returns the collection that word spells, in any case. The second result is false
 // for any other word.
 func ParseCollection(word string) (Collection, bool) {
-	for _, c := range Collections() {
+	for _, c := range append(Collections(), Jobs) {
 		if strings.EqualFold(word, string(c)) {
 			return c, true
 		}

@@ -1,0 +1,129 @@
+package job
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Options are what a submitter decides about a job. Zero fields take their defaults.
+type Options struct {
+	// Model is the model of every batch, such as gemini-3.5-flash.
+	Model string `json:"model" firestore:"model"`
+	// MaxRequestsPerBatch and MaxBytesPerBatch bound a batch; a line larger than the second is a batch alone.
+	MaxRequestsPerBatch int64 `json:"maxRequestsPerBatch,omitempty" firestore:"maxRequestsPerBatch,omitempty"`
+	MaxBytesPerBatch    int64 `json:"maxBytesPerBatch,omitempty" firestore:"maxBytesPerBatch,omitempty"`
+	// MaxAttempts is how often a request is sent at most [J5].
+	MaxAttempts int `json:"maxAttempts,omitempty" firestore:"maxAttempts,omitempty"`
+	// MaxBatches is how many batches of the job run at once.
+	MaxBatches int `json:"maxBatches,omitempty" firestore:"maxBatches,omitempty"`
+	// RetryOn are outcomes beside failed that are tried again: invalid, truncated.
+	RetryOn []string `json:"retryOn,omitempty" firestore:"retryOn,omitempty"`
+	// Validate is how a response is checked: json, schema, or empty.
+	Validate string `json:"validate,omitempty" firestore:"validate,omitempty"`
+	// MaxFailures is how many requests may end otherwise than done in a job that SUCCEEDED.
+	MaxFailures Tolerance `json:"maxFailures,omitempty" firestore:"maxFailures,omitempty"`
+	// StopAfter is the number of such requests after which no further batch is started; empty: none.
+	StopAfter Tolerance `json:"stopAfter,omitempty" firestore:"stopAfter,omitempty"`
+}
+
+// An Input is a job's requests: one object of job storage.
+type Input struct {
+	SHA256   string `json:"sha256" firestore:"sha256"` // of the bytes, in hexadecimal digits
+	Bytes    int64  `json:"bytes" firestore:"bytes"`
+	Requests int64  `json:"requests" firestore:"requests"`
+	// Tokens is an estimate of the input's tokens, for people.
+	Tokens int64  `json:"tokens,omitempty" firestore:"tokens,omitempty"`
+	Object string `json:"object" firestore:"object"`
+}
+
+// A Phase is how far a job is.
+type Phase string
+
+// The phases of a job.
+const (
+	Splitting Phase = "SPLITTING" // the input is cut into parts
+	Running   Phase = "RUNNING"   // its batches run
+	Finishing Phase = "FINISHING" // the results are merged
+	Ended     Phase = "ENDED"     // the results are merged; what remains is to settle its record
+)
+
+// A Gathering is the open requests of one round that wait for a batch of the next.
+type Gathering struct {
+	Round    int       `json:"round" firestore:"round"` // of the part that they will be in
+	Sources  []Source  `json:"sources" firestore:"sources"`
+	Requests int64     `json:"requests" firestore:"requests"`
+	Bytes    int64     `json:"bytes" firestore:"bytes"`
+	Since    time.Time `json:"since" firestore:"since"`
+}
+
+// An Output is the objects that a job leaves. They are the user's.
+type Output struct {
+	Results   Object `json:"results,omitzero" firestore:"results,omitempty"`
+	Failed    Object `json:"failed,omitzero" firestore:"failed,omitempty"`       // without a name where no request failed
+	Unmatched Object `json:"unmatched,omitzero" firestore:"unmatched,omitempty"` // without a name where there is none
+}
+
+// A Job is the plan of one job, and what was counted so far. It is stored at jobs/ID.
+type Job struct {
+	Schema  int           `json:"schema" firestore:"schema"`
+	Version int64         `json:"version" firestore:"version"`
+	Key     operation.Key `json:"key" firestore:"key"`
+	Options Options       `json:"options" firestore:"options"`
+	Input   Input         `json:"input" firestore:"input"`
+	// Storage is where the job's objects are; a worker that has another storage leaves the job alone.
+	Storage string `json:"storage" firestore:"storage"`
+	JobKind string `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
+	Phase   Phase  `json:"phase" firestore:"phase"`
+	// Cut is how many bytes of the input are in parts, Parts the number of the last part.
+	Cut   int64 `json:"cut" firestore:"cut"`
+	Parts int   `json:"parts" firestore:"parts"`
+	// Batches counts the batches that Gemini accepted and that were consumed, Accepted those it accepted.
+	Batches int         `json:"batches" firestore:"batches"`
+	Round   int         `json:"round" firestore:"round"` // the highest of a part
+	Waiting []Gathering `json:"waiting,omitempty" firestore:"waiting,omitempty"`
+	// Refusals counts, by the number of the first part, the pieces that were made of it [J5].
+	Refusals map[string]int `json:"refusals,omitempty" firestore:"refusals,omitempty"`
+	Counts   Counts         `json:"counts" firestore:"counts"`
+	Usage    Usage          `json:"usage" firestore:"usage"`
+	// Refusal is what Gemini said when it last refused a batch as a whole.
+	Refusal string `json:"refusal,omitempty" firestore:"refusal,omitempty"`
+	// Cancelled is who asked to cancel the job; Stopped is why no further batch is started.
+	Cancelled *operation.Decided `json:"cancelled,omitempty" firestore:"cancelled,omitempty"`
+	Stopped   string             `json:"stopped,omitempty" firestore:"stopped,omitempty"`
+	Output    Output             `json:"output,omitzero" firestore:"output,omitempty"`
+	CreatedAt time.Time          `json:"createdAt" firestore:"createdAt"`
+	// SteppedAt is when the job last advanced.
+	SteppedAt time.Time `json:"steppedAt" firestore:"steppedAt"`
+	ExpireAt  time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
+}
+
+// The defaults and bounds of Options.
+const (
+	DefaultMaxRequestsPerBatch = 10_000
+	DefaultMaxBytesPerBatch    = 200 << 20
+	MaxBytesPerBatch           = 2 << 30
+	DefaultMaxAttempts         = 3
+	MostAttempts               = 10
+	DefaultMaxBatches          = 20
+	MostBatches                = 100
+	// MostParts bounds the parts of a job, rounds and pieces included.
+	MostParts = 10_000
+)
+
+// WithDefaults returns the options with the defaults in place of zeros.
+func (o Options) WithDefaults() Options {
+	if o.MaxRequestsPerBatch == 0 {
+		o.MaxRequestsPerBatch = DefaultMaxRequestsPerBatch
+	}
+	if o.MaxBytesPerBatch == 0 {
+		o.MaxBytesPerBatch = DefaultMaxBytesPerBatch
+	}
+	if o.MaxAttempts == 0 {
+		o.MaxAttempts = DefaultMaxAttempts
+	}
+	if o.MaxBatches == 0 {
+		o.MaxBatches = DefaultMaxBatches
+	}
+	return o
+}

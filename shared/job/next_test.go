@@ -1,0 +1,384 @@
+package job_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A world plays the steps of one job. Each request is one byte of the input, so that a source names its
+// requests by its range.
+type world struct {
+	*testing.T
+	random *rand.Rand
+	now    time.Time
+	job    job.Job
+	parts  []job.Part
+	counts int64         // requests that became final at a collect
+	sent   map[int64]int // how often each request was in a batch
+	final  map[int64]bool
+	// bad are requests for which Gemini refuses every batch that has them.
+	bad map[int64]bool
+	// objects has the requests of every object that a collect wrote.
+	objects map[string][]int64
+	steps   int
+}
+
+func newWorld(t *testing.T, seed uint64, requests int64, options job.Options) *world {
+	t.Helper()
+	key, err := operation.JobKey("nightly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		T: t, random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC),
+		sent: map[int64]int{}, final: map[int64]bool{}, bad: map[int64]bool{}, objects: map[string][]int64{},
+		job: job.Job{
+			Key: key, Options: options.WithDefaults(), Phase: job.Running,
+			Input: job.Input{Requests: requests, Bytes: requests, Object: "input"},
+		},
+	}
+	for at := int64(0); at < requests; at += w.job.Options.MaxRequestsPerBatch {
+		n := min(w.job.Options.MaxRequestsPerBatch, requests-at)
+		w.job.Parts++
+		w.parts = append(w.parts, job.Part{
+			Key: operation.PartKey(key, w.job.Parts), Number: w.job.Parts, Round: 1, State: job.Planned,
+			Sources:  []job.Source{{Object: "input", Offset: at, Length: n, Requests: n}},
+			Requests: n, Bytes: n, CreatedAt: w.now, WaitingSince: w.now,
+		})
+	}
+	return w
+}
+
+// requests returns those that sources name.
+func (w *world) requests(sources []job.Source) []int64 {
+	var all []int64
+	for _, s := range sources {
+		if object, ok := w.objects[s.Object]; ok {
+			all = append(all, object[s.Offset:s.Offset+s.Length]...)
+			continue
+		}
+		for i := range s.Length {
+			all = append(all, s.Offset+i)
+		}
+	}
+	return all
+}
+
+func (w *world) open() []job.Part {
+	return slices.DeleteFunc(slices.Clone(w.parts), func(p job.Part) bool { return !p.State.Open() })
+}
+
+// advance takes steps until none is left, and checks each.
+func (w *world) advance() {
+	w.Helper()
+	for range 1000 {
+		open := w.open()
+		running := 0
+		for _, p := range open {
+			if p.State.Running() {
+				running++
+			}
+		}
+		step := job.Next(w.now, w.job, open, false, 3-running)
+		if !step.Changed() {
+			return
+		}
+		w.steps++
+		w.job = step.Job
+		for _, p := range step.Parts {
+			if p.State.Open() == p.WaitingSince.IsZero() {
+				w.Fatalf("part %d is %s and waits since %v", p.Number, p.State, p.WaitingSince)
+			}
+			if i := slices.IndexFunc(w.parts, func(o job.Part) bool { return o.Number == p.Number }); i >= 0 {
+				w.parts[i] = p
+			} else {
+				w.parts = append(w.parts, p)
+			}
+		}
+		w.owned()
+	}
+	w.Fatal("it never rests")
+}
+
+// owned checks that every request is final, waits, or is in exactly one part [J2, J7].
+func (w *world) owned() {
+	w.Helper()
+	owners := map[int64]int{}
+	for _, p := range w.parts {
+		if p.State == job.Collected {
+			for _, r := range w.requests(p.Again) {
+				owners[r]++
+			}
+		} else if p.State.Open() || p.State == job.Dropped {
+			for _, r := range w.requests(p.Sources) {
+				owners[r]++
+			}
+		}
+	}
+	for _, g := range w.job.Waiting {
+		for _, r := range w.requests(g.Sources) {
+			owners[r]++
+		}
+	}
+	for r := range w.job.Input.Requests {
+		if w.final[r] {
+			owners[r]++
+		}
+		if owners[r] != 1 {
+			w.Fatalf("request %d has %d owners [J2]", r, owners[r])
+		}
+	}
+}
+
+// play lets Gemini and the workers do one thing, and reports whether there was one to do.
+func (w *world) play() bool {
+	open := w.open()
+	open = slices.DeleteFunc(open, func(p job.Part) bool { return !p.State.Running() })
+	if len(open) == 0 {
+		return false
+	}
+	p := open[w.random.IntN(len(open))]
+	requests := w.requests(p.Sources)
+	switch {
+	case p.State == job.Starting && slices.ContainsFunc(requests, func(r int64) bool { return w.bad[r] }):
+		p.State, p.Problem = job.Refused, "INVALID_ARGUMENT"
+		p.Pieces = pieces(p.Sources)
+	case p.State == job.Starting:
+		p.State = job.Started
+		for _, r := range requests {
+			w.sent[r]++
+		}
+	default:
+		w.collect(&p, requests)
+	}
+	w.parts[p.Number-1] = p
+	return true
+}
+
+// pieces cuts the first source into up to ten.
+func pieces(sources []job.Source) []job.Source {
+	var cut []job.Source
+	for _, s := range sources {
+		size := max(1, (s.Length+9)/10)
+		for at := int64(0); at < s.Length; at += size {
+			n := min(size, s.Length-at)
+			cut = append(cut, job.Source{Object: s.Object, Offset: s.Offset + at, Length: n, Requests: n})
+		}
+	}
+	return cut
+}
+
+func (w *world) collect(p *job.Part, requests []int64) {
+	var again []int64
+	for _, r := range requests {
+		if w.random.IntN(3) == 0 && p.Round < w.job.Options.MaxAttempts {
+			again = append(again, r)
+			continue
+		}
+		w.final[r] = true
+		w.counts++
+		p.Counts.Done++
+	}
+	if len(again) > 0 {
+		name := fmt.Sprintf("again-%d", p.Number)
+		w.objects[name] = again
+		p.Again = []job.Source{{Object: name, Length: int64(len(again)), Requests: int64(len(again))}}
+	}
+	p.State = job.Collected
+}
+
+// run plays until the job finishes.
+func (w *world) run() {
+	w.Helper()
+	w.advance()
+	for w.job.Phase == job.Running {
+		if !w.play() {
+			w.now = w.now.Add(time.Hour)
+		}
+		if w.random.IntN(3) == 0 { // several may end together
+			w.advance()
+		}
+	}
+	for r, n := range w.sent {
+		if n > w.job.Options.MaxAttempts {
+			w.Errorf("request %d was sent %d times [J5]", r, n)
+		}
+	}
+	if len(w.job.Waiting) > 0 || len(w.open()) > 0 {
+		w.Errorf("it finishes with %d waiting, %d open [J8]", len(w.job.Waiting), len(w.open()))
+	}
+	if w.job.Counts.Done != w.counts {
+		w.Errorf("counted %d, want %d", w.job.Counts.Done, w.counts)
+	}
+}
+
+func TestNext(t *testing.T) {
+	for seed := range uint64(300) {
+		w := newWorld(t, seed, int64(1+seed%97), job.Options{MaxRequestsPerBatch: int64(1 + seed%13)})
+		switch seed % 4 {
+		case 1:
+			w.bad[int64(seed)%w.job.Input.Requests] = true
+		case 2:
+			for range 5 {
+				w.advance()
+				w.play()
+			}
+			w.job.Cancelled = &operation.Decided{By: "operator", Why: "test"}
+		case 3:
+			for r := range w.job.Input.Requests {
+				w.bad[r] = true
+			}
+		}
+		w.run()
+		if seed%4 == 0 && len(w.final) != int(w.job.Input.Requests) {
+			t.Errorf("seed %d: %d of %d requests are final", seed, len(w.final), w.job.Input.Requests)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// What all batches are refused for is not in the requests, so that they are not split down to each [J5].
+func TestNextRefusesAlike(t *testing.T) {
+	w := newWorld(t, 1, 1000, job.Options{MaxRequestsPerBatch: 100})
+	for r := range w.job.Input.Requests {
+		w.bad[r] = true
+	}
+	w.run()
+	if made := w.job.Parts; made > 10+10*10 {
+		t.Errorf("%d parts were made", made)
+	}
+	if state, why := withNotDone(w.job, 1000).Verdict(); state != operation.Failed || why == "" {
+		t.Errorf("%s, %q", state, why)
+	}
+}
+
+// One request that Gemini refuses costs its neighbours nothing.
+func TestNextFindsTheBadRequest(t *testing.T) {
+	w := newWorld(t, 1, 1000, job.Options{MaxRequestsPerBatch: 100})
+	w.bad[777] = true
+	w.run()
+	if len(w.final) != 999 || w.final[777] {
+		t.Errorf("%d requests are final, want all but one", len(w.final))
+	}
+}
+
+// A hundred batches that end together are one step [J2].
+func TestNextConsumesTogether(t *testing.T) {
+	w := newWorld(t, 1, 100, job.Options{MaxRequestsPerBatch: 1, MaxAttempts: 1})
+	for i := range w.parts {
+		w.final[int64(i)] = true
+		w.parts[i].State, w.parts[i].Counts.Done = job.Collected, 1
+	}
+	w.advance()
+	if w.steps != 1 || w.job.Counts.Done != 100 || w.job.Phase != job.Finishing {
+		t.Errorf("%d steps, %d done, %s", w.steps, w.job.Counts.Done, w.job.Phase)
+	}
+}
+
+// Open requests wait for others, but not longer than an hour while other batches run.
+func TestNextGathers(t *testing.T) {
+	w := newWorld(t, 1, 4, job.Options{MaxRequestsPerBatch: 2})
+	w.advance()
+	w.objects["again-1"] = []int64{0}
+	w.parts[0].State, w.parts[0].Again = job.Collected, []job.Source{{Object: "again-1", Length: 1, Requests: 1}}
+	w.final[1] = true
+	w.advance()
+	if len(w.parts) != 2 || len(w.job.Waiting) != 1 {
+		t.Fatalf("%d parts, %d waiting", len(w.parts), len(w.job.Waiting))
+	}
+	w.now = w.now.Add(time.Hour - time.Second)
+	if w.advance(); len(w.parts) != 2 {
+		t.Fatal("it did not wait for an hour")
+	}
+	w.now = w.now.Add(time.Second)
+	if w.advance(); len(w.parts) != 3 || w.parts[2].Round != 2 {
+		t.Fatalf("after an hour: %+v", w.parts)
+	}
+}
+
+// A released batch is given up, and its requests go into a new part with a new intent [J6].
+func TestNextReleases(t *testing.T) {
+	w := newWorld(t, 1, 1, job.Options{})
+	w.advance()
+	w.parts[0].State, w.parts[0].Batch = job.Started, "batches/a"
+	w.parts[0].Released = &operation.Decided{By: "operator", Why: "Gemini does not know it"}
+	w.advance()
+	old, young := w.parts[0], w.parts[1]
+	if old.State != job.Released || !old.CancelPlanned || young.State != job.Starting || young.Round != 2 {
+		t.Errorf("%+v\n%+v", old, young)
+	}
+}
+
+// A job that has too many failures starts nothing more, and finishes what runs.
+func TestNextStops(t *testing.T) {
+	w := newWorld(t, 1, 10, job.Options{MaxRequestsPerBatch: 1, MaxBatches: 1, StopAfter: "1"})
+	w.job.Counts.Failed = 2
+	w.advance()
+	if w.job.Phase != job.Finishing || w.job.Stopped == "" || w.parts[0].State != job.Dropped {
+		t.Errorf("%s, stopped %q, %s", w.job.Phase, w.job.Stopped, w.parts[0].State)
+	}
+}
+
+func withNotDone(j job.Job, failed int64) job.Job {
+	j.Counts.Failed = failed
+	return j
+}
+
+func TestVerdict(t *testing.T) {
+	for _, test := range []struct {
+		tolerance job.Tolerance
+		failed    int64
+		cancelled bool
+		want      operation.State
+	}{
+		{"", 0, false, operation.Succeeded},
+		{"", 1, false, operation.Failed},
+		{"1", 1, false, operation.Succeeded},
+		{"1%", 2, false, operation.Succeeded},
+		{"1%", 3, false, operation.Failed},
+		{"100%", 0, true, operation.Cancelled},
+	} {
+		j := job.Job{Options: job.Options{MaxFailures: test.tolerance}, Input: job.Input{Requests: 200}}
+		if test.cancelled {
+			j.Cancelled = &operation.Decided{}
+		}
+		if state, _ := withNotDone(j, test.failed).Verdict(); state != test.want {
+			t.Errorf("%+v: %s", test, state)
+		}
+	}
+}
+
+func TestOptionsProblems(t *testing.T) {
+	good := job.Options{Model: "gemini-3.5-flash"}.WithDefaults()
+	if problems := good.Problems(); problems != nil {
+		t.Errorf("%v", problems)
+	}
+	for field, spoil := range map[string]func(*job.Options){
+		"model":               func(o *job.Options) { o.Model = "" },
+		"maxRequestsPerBatch": func(o *job.Options) { o.MaxRequestsPerBatch = -1 },
+		"maxBytesPerBatch":    func(o *job.Options) { o.MaxBytesPerBatch = 3 << 30 },
+		"maxAttempts":         func(o *job.Options) { o.MaxAttempts = 11 },
+		"maxBatches":          func(o *job.Options) { o.MaxBatches = 101 },
+		"retryOn":             func(o *job.Options) { o.RetryOn = []string{"refused"} },
+		"validate":            func(o *job.Options) { o.Validate = "xml" },
+		"maxFailures":         func(o *job.Options) { o.MaxFailures = "-1" },
+		"stopAfter":           func(o *job.Options) { o.StopAfter = "101%" },
+	} {
+		bad := good
+		spoil(&bad)
+		if problems := bad.Problems(); len(problems) != 1 || problems[0].Field != field {
+			t.Errorf("%s: %v", field, problems)
+		}
+		if names := good.Differences(bad); len(names) != 1 || names[0] != field {
+			t.Errorf("%s differs: %v", field, names)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Tolerance is a number of requests, as "5", or a share of a job's, as "1%". Empty is zero.
+type Tolerance string
+
+// Exceeded reports whether count of total requests are more than the tolerance.
+func (t Tolerance) Exceeded(count, total int64) bool {
+	if share, isShare := strings.CutSuffix(string(t), "%"); isShare {
+		percent, _ := strconv.ParseFloat(share, 64)
+		return float64(count)*100 > percent*float64(total)
+	}
+	limit, _ := strconv.ParseInt(cmp.Or(string(t), "0"), 10, 64)
+	return count > limit
+}
+
+func (t Tolerance) valid() bool {
+	if share, isShare := strings.CutSuffix(string(t), "%"); isShare {
+		percent, err := strconv.ParseFloat(share, 64)
+		return err == nil && percent >= 0 && percent <= 100
+	}
+	limit, err := strconv.ParseInt(cmp.Or(string(t), "0"), 10, 64)
+	return err == nil && limit >= 0
+}
+
+// Problems returns what is wrong with options that WithDefaults returned.
+func (o Options) Problems() operation.Problems {
+	var problems operation.Problems
+	if o.Model == "" || strings.ContainsFunc(o.Model, func(r rune) bool { return r <= ' ' || r == '?' || r == '#' }) {
+		problems.Add("model", "it must be a model's name, such as gemini-3.5-flash, not %q", o.Model)
+	}
+	between := func(field string, value, low, high int64) {
+		if value < low || value > high {
+			problems.Add(field, "it must be from %d to %d, not %d", low, high, value)
+		}
+	}
+	between("maxRequestsPerBatch", o.MaxRequestsPerBatch, 1, 1_000_000)
+	between("maxBytesPerBatch", o.MaxBytesPerBatch, 1, MaxBytesPerBatch)
+	between("maxAttempts", int64(o.MaxAttempts), 1, MostAttempts)
+	between("maxBatches", int64(o.MaxBatches), 1, MostBatches)
+	for _, outcome := range o.RetryOn {
+		if outcome != "invalid" && outcome != "truncated" {
+			problems.Add("retryOn", "it must be invalid or truncated, not %q; what failed is tried again in any case", outcome)
+		}
+	}
+	if !slices.Contains([]string{"", "json", "schema"}, o.Validate) {
+		problems.Add("validate", "it must be json or schema, not %q", o.Validate)
+	}
+	if !o.MaxFailures.valid() {
+		problems.Add("maxFailures", "it must be a number of requests or a share such as 1%%, not %q", string(o.MaxFailures))
+	}
+	if !o.StopAfter.valid() {
+		problems.Add("stopAfter", "it must be a number of requests or a share such as 1%%, not %q", string(o.StopAfter))
+	}
+	return problems
+}
+
+// Differences names the options in which other differs; both have their defaults.
+func (o Options) Differences(other Options) []string {
+	var names []string
+	for _, field := range []struct{ name, a, b string }{
+		{"model", o.Model, other.Model},
+		{"maxRequestsPerBatch", fmt.Sprint(o.MaxRequestsPerBatch), fmt.Sprint(other.MaxRequestsPerBatch)},
+		{"maxBytesPerBatch", fmt.Sprint(o.MaxBytesPerBatch), fmt.Sprint(other.MaxBytesPerBatch)},
+		{"maxAttempts", fmt.Sprint(o.MaxAttempts), fmt.Sprint(other.MaxAttempts)},
+		{"maxBatches", fmt.Sprint(o.MaxBatches), fmt.Sprint(other.MaxBatches)},
+		{"retryOn", sorted(o.RetryOn), sorted(other.RetryOn)},
+		{"validate", o.Validate, other.Validate},
+		{"maxFailures", cmp.Or(string(o.MaxFailures), "0"), cmp.Or(string(other.MaxFailures), "0")},
+		{"stopAfter", string(o.StopAfter), string(other.StopAfter)},
+	} {
+		if field.a != field.b {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}
+
+func sorted(words []string) string { return strings.Join(slices.Sorted(slices.Values(words)), " ") }
