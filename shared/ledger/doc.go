@@ -25,6 +25,14 @@
 //	    Waive change when FAILED ones expire.
 //	intents/{correlation id}
 //	    Created by Intend, or by the Ingest or Register that meets the id first.
+//	jobs/{id}
+//	    Created by Submit, with its record. Advance takes its steps; the holder of its split, and of
+//	    its finish, records what that led to. Cancel is an operator's.
+//	jobs/{id}/parts/{number}
+//	    Created by the holder of the split, and by Advance. The holder of one of its steps changes it,
+//	    and Advance consumes it. Release is an operator's.
+//	passes/batches
+//	    The parts that count as batches that run, by Advance alone.
 //	passes/lookups
 //	    The marks of the passes, and how the last one ended, by Lookups alone.
 //	passes/webhook

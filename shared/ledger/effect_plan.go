@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -46,12 +48,12 @@ func (l *protocol) plan(
 	notAfter(now, &rec.CreatedAt) // the clock was wrong then, and the age of the completion is counted from it
 	p := plan{record: rec}
 	var names []string
-	for _, rule := range l.settings.Rules {
+	for _, rule := range l.rulesOf(rec) {
 		if _, named := rec.Effects[rule.Name]; rec.Registered && !named && rule.Matches(rec) {
 			names = append(names, rule.Name)
 		}
 	}
-	late := len(names) > 0 && l.late(before, rec, bound)
+	late := len(names) > 0 && !rec.IsPart() && l.late(before, rec, bound)
 	if late { // no commit will conflict with existing effects, so they are read here
 		var err error
 		if existing, err = l.effects(ctx, rec.Key, names); err != nil {
@@ -73,6 +75,20 @@ func (l *protocol) plan(
 		}
 	}
 	return p, nil
+}
+
+// rulesOf returns the rules that plan the effects of an operation. The batch of a job's part has one of its
+// own: its result is collected, and the job's effects run at the job's end [J8].
+func (l *protocol) rulesOf(rec operation.Record) []Rule {
+	if rec.IsPart() {
+		return []Rule{{Name: job.StepCollect, On: terminal()}}
+	}
+	return l.settings.Rules
+}
+
+// terminal returns the states of operations that have ended.
+func terminal() []operation.State {
+	return slices.DeleteFunc(operation.States(), func(s operation.State) bool { return !s.Terminal() })
 }
 
 // late reports whether the operation had ended longer ago than the retention when the ledger first
@@ -128,11 +144,11 @@ func newEffect(rec operation.Record, name string, notice *Notice, now time.Time)
 
 // effectPaths returns the paths of every effect that a rule could plan.
 func (l *protocol) effectPaths(key operation.Key) []Path {
-	paths := make([]Path, len(l.settings.Rules))
+	paths := make([]Path, len(l.settings.Rules), len(l.settings.Rules)+1)
 	for i, rule := range l.settings.Rules {
 		paths[i] = EffectPath(key, rule.Name)
 	}
-	return paths
+	return append(paths, EffectPath(key, job.StepCollect))
 }
 
 // readEffects decodes those of the documents that exist, by effect name.

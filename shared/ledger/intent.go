@@ -133,6 +133,9 @@ func readIntent(d Document) (Intent, error) {
 // retention, so that a late registration or event still finds it.
 func (l *protocol) writeIntent(d Document, intent Intent, now time.Time) Write {
 	intent.Schema = max(intent.Schema, operation.SchemaVersion)
+	if operation.Reserved(intent.CorrelationID) {
+		intent.Schema = max(intent.Schema, jobSchema)
+	}
 	intent.Version++
 	if intent.CreatedAt.IsZero() {
 		intent.CreatedAt = operation.Instant(now)

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"fmt"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Withdraw deletes an OPEN or ABANDONED intent, for the submitter of its attempt, which knows that
@@ -11,8 +13,16 @@ import (
 // id, or another attempt was announced meanwhile, and it stays.
 //
 // An operation that shows up with the id afterwards is unregistered [W5]. Calling it again is safe.
-// Errors: as Ingest.
+// Errors: ErrReserved; else as Ingest.
 func (l Intents) Withdraw(ctx context.Context, correlationID, attempt string) (bool, error) {
+	if operation.Reserved(correlationID) {
+		return false, reserved(correlationID)
+	}
+	return l.withdraw(ctx, correlationID, attempt)
+}
+
+// withdraw is Withdraw for any id.
+func (l *protocol) withdraw(ctx context.Context, correlationID, attempt string) (bool, error) {
 	withdrawn := false
 	err := l.retry(ctx, fmt.Sprintf("withdrawing the intent %q", correlationID), func(int) error {
 		doc, intent, err := l.intent(ctx, correlationID)

@@ -18,6 +18,7 @@ type Ledger struct {
 	Effects    Effects
 	Items      Items
 	Intents    Intents
+	Jobs       Jobs
 	Passes     Passes
 	Quarantine Quarantine
 
@@ -28,6 +29,7 @@ type Ledger struct {
 // takes.
 type protocol struct {
 	ingests  keyMutex // per operation
+	advances keyMutex // per job
 	store    Store
 	settings Settings
 	publish  Publisher
@@ -66,6 +68,7 @@ func New(store Store, settings Settings, options Options) (*Ledger, error) {
 		Effects:    Effects{r.Effects},
 		Items:      Items{r.Items},
 		Intents:    Intents{r.Intents},
+		Jobs:       Jobs{r.Jobs},
 		Passes:     Passes{r.Passes},
 		Quarantine: Quarantine{r.Quarantine},
 	}, nil
@@ -81,6 +84,8 @@ type (
 	Items struct{ itemsReader }
 	// Intents are the submissions that are announced before they are made.
 	Intents struct{ intentsReader }
+	// Jobs are files of requests: their plans, their parts, and the steps that workers take.
+	Jobs struct{ jobsReader }
 	// Passes are the reconcile passes: their marks, their claims of look-ups, their alerts.
 	Passes struct{ passesReader }
 	// Quarantine holds the deliveries that could not be ingested.
@@ -178,6 +183,9 @@ func readEffect(d Document) (Effect, error) {
 // write of it. Every record is written through it.
 func (l *protocol) writeRecord(d Document, rec operation.Record, now time.Time) (operation.Record, Write) {
 	rec.Schema = max(rec.Schema, operation.SchemaVersion)
+	if rec.IsPart() || rec.Collection == operation.Jobs {
+		rec.Schema = max(rec.Schema, jobSchema)
+	}
 	rec.Version++
 	rec = l.derived(rec.Lifetime(now, l.settings.Retention))
 	return rec, Write{Path: d.Path, Token: d.Token, Data: rec}

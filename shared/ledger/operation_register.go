@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,11 +50,19 @@ var ErrCorrelation = errors.New("the correlation id and the operation do not bel
 // Registering the same again changes nothing and is safe; after a commit whose answer was lost the
 // operation counts as known. Effects are planned when an operation is first registered, or first
 // has a job kind: a rule that is added later plans nothing for earlier operations. Errors:
-// operation.ErrSubmission; otherwise as Ingest.
+// operation.ErrSubmission; ErrReserved; otherwise as Ingest.
 func (l Operations) Register(ctx context.Context, r Registration) (Registered, error) {
 	if err := r.Submission.Validate().Err(); err != nil {
 		return Registered{}, err
 	}
+	if r.Name.Key.Collection() == operation.Jobs || operation.Reserved(r.CorrelationID) {
+		return Registered{}, reserved(cmp.Or(r.CorrelationID, string(r.Name.Key)))
+	}
+	return l.registerAny(ctx, r)
+}
+
+// registerAny is Register for any name and id.
+func (l *protocol) registerAny(ctx context.Context, r Registration) (Registered, error) {
 	var result Registered
 	var messages []Message
 	err := l.retry(ctx, "registering "+string(r.Name.Key), func(tries int) error {

@@ -7,6 +7,7 @@ type Reading struct {
 	Effects    effectsReader
 	Items      itemsReader
 	Intents    intentsReader
+	Jobs       jobsReader
 	Passes     passesReader
 	Quarantine quarantineReader
 }
@@ -17,6 +18,7 @@ type (
 	effectsReader    struct{ *protocol }
 	itemsReader      struct{ *protocol }
 	intentsReader    struct{ *protocol }
+	jobsReader       struct{ *protocol }
 	passesReader     struct{ *protocol }
 	quarantineReader struct{ *protocol }
 )
@@ -27,6 +29,7 @@ func (l *Ledger) Reading() Reading { return l.reading() }
 func (l *protocol) reading() Reading {
 	return Reading{
 		Operations: operationsReader{l}, Effects: effectsReader{l}, Items: itemsReader{l}, Intents: intentsReader{l},
+		Jobs:   jobsReader{l},
 		Passes: passesReader{l}, Quarantine: quarantineReader{l},
 	}
 }

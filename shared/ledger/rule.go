@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
@@ -67,6 +68,9 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if !effectName().MatchString(r.Name) || len(r.Name) > maxEffectName {
 		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
+	}
+	if strings.HasPrefix(r.Name, "job-") {
+		add("names that begin with job- belong to the steps of jobs; give it another one")
 	}
 	if len(r.On) == 0 && len(r.Alerts) == 0 {
 		add("it lists no state or alert to run on")

@@ -31,6 +31,8 @@ type Settings struct {
 	RetryFor time.Duration
 	// ResultsKept is how long Gemini keeps a result after the end of its batch.
 	ResultsKept time.Duration
+	// MaxBatches is how many batches of jobs run at once; 0: 80 of the 100 that Gemini lets a project have.
+	MaxBatches  int
 	Rules       []Rule
 	Transitions operation.Transitions
 	// RestoredAt is when the store was last restored from a backup; zero: never. Fences continue
@@ -57,11 +59,22 @@ func DefaultSettings() Settings {
 	}
 }
 
+// defaultMaxBatches leaves some of Gemini's 100 to submitters beside jobs.
+const defaultMaxBatches = 80
+
+// maxBatches returns how many batches of jobs run at once.
+func (s Settings) maxBatches() int { return cmp.Or(s.MaxBatches, defaultMaxBatches) }
+
+// jobStuckAfter is how long a job may be without a step before that is alerted. Its batches alert through it.
+const jobStuckAfter = 24 * time.Hour
+
 // stuckAfter returns how long an operation of a collection is pending before that is alerted.
 func (s Settings) stuckAfter(c operation.Collection) time.Duration {
 	switch c {
 	case operation.Batches, operation.BatchJobs, operation.BatchPredictionJobs:
 		return cmp.Or(s.BatchStuckAfter, s.StuckAfter)
+	case operation.Jobs:
+		return jobStuckAfter
 	default:
 		return s.StuckAfter
 	}
@@ -101,6 +114,8 @@ func (s Settings) Validate() error {
 	require(s.LookupMaxInterval >= s.Interval, "LookupMaxInterval",
 		"it must be at least the interval, and %v is shorter than %v", s.LookupMaxInterval, s.Interval)
 	require(s.RetryFor >= 0, "RetryFor", "it must not be negative; with 0 only the number of attempts counts")
+	require(s.MaxBatches >= 0 && s.MaxBatches <= 100, "MaxBatches", "it must be from 1 to 100; with 0 it is %d",
+		defaultMaxBatches)
 	require(s.MaxAttempts >= 1, "MaxAttempts", "it must be at least 1")
 	return errors.Join(append(problems, ValidateRules(s.Rules, s.Transitions))...)
 }

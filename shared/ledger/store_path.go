@@ -48,8 +48,9 @@ const (
 	ItemsCollection      = "items"      // under an effect
 	IntentsCollection    = "intents"
 	QuarantineCollection = "quarantine"
-	PartsCollection      = "parts" // under a quarantined delivery
+	PartsCollection      = "parts" // under a quarantined delivery, or a job
 	PassesCollection     = "passes"
+	JobsCollection       = "jobs"
 	SettingsCollection   = "settings"
 )
 

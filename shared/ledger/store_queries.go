@@ -41,6 +41,11 @@ func queryItems(effect Path, after Cursor, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, After: after, Limit: limit}
 }
 
+// queryParts: the parts of one job by createdAt, or the open ones by waitingSince, the oldest first.
+func queryParts(key operation.Key, field string, after Cursor, limit int) Query {
+	return Query{Collection: PartsCollection, Under: JobPath(key), OrderBy: field, After: after, Limit: limit}
+}
+
 // queryWaiting: the items of one effect that are tried again, the one that has waited longest first.
 func queryWaiting(effect Path, after Cursor, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldWaiting, After: after, Limit: limit}

@@ -53,6 +53,11 @@ func FrozenDocuments() []Frozen {
 			Failures: 5, FailingSince: at(1), LastError: "503", LastStatus: 503, LastFailedAt: at(2), FailedAt: at(3),
 			Response: `{"text":"<ü>"}`, Error: `{"code":8}`, FetchableUntil: at(4), CreatedAt: at(5), ExpireAt: at(6),
 		}},
+		{Kind: "job", Schema: 2, Data: frozenJob()},
+		{Kind: "part", Schema: 2, Data: frozenPart()},
+		{Kind: "batches", Schema: 2, Data: ledger.RunningBatches{
+			Schema: 2, Version: 1, Parts: map[string]time.Time{"jobs:nightly:00012": at(1)},
+		}},
 		{Kind: "intent", Data: ledger.Intent{
 			Schema: 1, Version: 2, Submission: frozenSubmission(), State: ledger.IntentBound, Operation: "batches/abc-123",
 			BoundBy:    ledger.BySubmitter,

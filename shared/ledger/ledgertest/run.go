@@ -70,6 +70,7 @@ var ledgerGroups = []struct {
 	{"OperationCondition", operationCondition},
 	{"OperationAbandon", operationAbandon},
 	{"OperationCancel", operationCancel},
+	{"Job", jobTests},
 	{"EffectContinue", effectContinue},
 	{"EffectRecover", effectRecover},
 	{"EffectReplay", effectReplay},

@@ -35,5 +35,7 @@ type Call struct {
 
 // All returns every call.
 func All() []Call {
-	return slices.Concat(operationCalls, passCalls, effectCalls, itemCalls, intentCalls, quarantineCalls, readCalls())
+	return slices.Concat(
+		operationCalls, passCalls, effectCalls, itemCalls, intentCalls, jobCalls, quarantineCalls, readCalls(), jobReads(),
+	)
 }

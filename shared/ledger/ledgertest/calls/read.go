@@ -28,6 +28,10 @@ func Populate(w *World) {
 	got[ledger.Grant](w)(w.Ledger.Effects.Claim(w.Ctx, nameOf(2).Key, publish))
 	pass := got[*ledger.Lookups](w)(w.Ledger.Passes.Begin(w.Ctx, time.Minute))
 	w.must(pass.Report(w.Ctx, ledger.Pass{Outcome: ledger.PassDone}))
+	lease := w.Lease
+	split(w)
+	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
+	w.Lease = lease
 }
 
 // success is the end of one of several operations.

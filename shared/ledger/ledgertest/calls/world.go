@@ -35,6 +35,8 @@ type World struct {
 	operation ledger.DueOperation
 	effect    ledger.DueEffect
 	waiting   ledger.DueIntent
+	job       ledger.StoredJob
+	part      ledger.StoredPart
 	lookups   *ledger.Lookups
 }
 

@@ -1,0 +1,151 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// jobSchema is the number of all that belongs to a job [L6]: an older revision does not know which effects
+// its operations have.
+const jobSchema = 2
+
+var (
+	// ErrNoJob: the ledger has no such job.
+	ErrNoJob = errors.New("the ledger has no such job")
+	// ErrJobDiffers: the id belongs to a job with another input or other options [J1].
+	ErrJobDiffers = errors.New("the id belongs to another job")
+	// ErrNotRunning: the part has no batch that runs.
+	ErrNotRunning = errors.New("the part has no batch that runs")
+	// ErrReserved: the name or the id belongs to a job, so the job's own commands act on it [J3].
+	ErrReserved = errors.New("names and ids that begin with jobs/ belong to jobs")
+)
+
+// JobPath returns the path of a job's plan.
+func JobPath(key operation.Key) Path { return rootPath(JobsCollection, key.ID()) }
+
+// partPath returns the path of the part with this key. A key of another form has the path of no part.
+func partPath(key operation.Key) Path {
+	of, number, _ := operation.ParsePart(string(key))
+	return JobPath(of).Child(PartsCollection, fmt.Sprintf("%05d", number))
+}
+
+// slotsPath is the one document of the batches that run for jobs.
+const slotsPath Path = PassesCollection + "/batches"
+
+// RunningBatches are the parts that count as batches that run, of all jobs together.
+type RunningBatches struct {
+	Schema  int   `json:"schema" firestore:"schema"`
+	Version int64 `json:"version" firestore:"version"`
+	// Parts has since when each counts, by the document id of its key.
+	Parts map[string]time.Time `json:"parts,omitempty" firestore:"parts,omitempty"`
+}
+
+// A StoredPart is a part as it was read, for writes that hold only while it is unchanged.
+type StoredPart struct {
+	job.Part
+	doc Document
+}
+
+// A StoredJob is a job as it was read.
+type StoredJob struct {
+	job.Job
+	doc Document
+}
+
+// Read returns a job. Errors: ErrNoJob; else the store's.
+func (l jobsReader) Read(ctx context.Context, key operation.Key) (StoredJob, error) {
+	stored, _, err := l.job(ctx, key)
+	if err != nil {
+		return stored, fmt.Errorf("reading %s: %w", key, err)
+	}
+	return stored, nil
+}
+
+// job reads a job, and more documents in the same snapshot, behind its own.
+func (l *protocol) job(ctx context.Context, key operation.Key, more ...Path) (StoredJob, Snapshot, error) {
+	snapshot, err := l.store.Get(ctx, append([]Path{JobPath(key)}, more...)...)
+	if err != nil {
+		return StoredJob{}, snapshot, err
+	}
+	doc := snapshot.Documents[0]
+	if !doc.Exists() {
+		return StoredJob{}, snapshot, ErrNoJob
+	}
+	j, err := decode(doc, func(j job.Job) Path { return JobPath(j.Key) })
+	return StoredJob{Job: j, doc: doc}, snapshot, err
+}
+
+func readPart(doc Document) (StoredPart, error) {
+	p, err := decode(doc, func(p job.Part) Path { return partPath(p.Key) })
+	return StoredPart{Part: p, doc: doc}, err
+}
+
+// Part returns a part and its job, as of one instant. Errors: ErrNoJob, where either does not exist; else
+// the store's.
+func (l jobsReader) Part(ctx context.Context, key operation.Key) (StoredPart, StoredJob, error) {
+	of, _, isPart := operation.ParsePart(string(key))
+	if !isPart {
+		return StoredPart{}, StoredJob{}, fmt.Errorf("reading %s: %w", key, ErrNoJob)
+	}
+	j, snapshot, err := l.job(ctx, of, partPath(key))
+	if err == nil && !snapshot.Documents[1].Exists() {
+		err = ErrNoJob
+	}
+	var p StoredPart
+	if err == nil {
+		p, err = readPart(snapshot.Documents[1])
+	}
+	if err != nil {
+		return p, j, fmt.Errorf("reading part %s: %w", key, err)
+	}
+	return p, j, nil
+}
+
+// Parts returns a page of a job's parts, in the order of their numbers.
+func (l jobsReader) Parts(ctx context.Context, key operation.Key, after Cursor, limit int) (Page[StoredPart], error) {
+	page, err := find(ctx, l.store, queryParts(key, FieldCreatedAt, after, limit), readPart)
+	if err != nil {
+		return page, fmt.Errorf("reading the parts of %s: %w", key, err)
+	}
+	return page, nil
+}
+
+// OpenParts returns a page of the parts that are neither consumed, dropped nor released, the oldest first.
+func (l jobsReader) OpenParts(
+	ctx context.Context, key operation.Key, after Cursor, limit int,
+) (Page[StoredPart], error) {
+	page, err := find(ctx, l.store, queryParts(key, FieldWaiting, after, limit), readPart)
+	if err != nil {
+		return page, fmt.Errorf("reading the open parts of %s: %w", key, err)
+	}
+	return page, nil
+}
+
+// Running returns how many batches count as running, of all jobs, and how many may.
+func (l jobsReader) Running(ctx context.Context) (running, most int, err error) {
+	snapshot, err := l.store.Get(ctx, slotsPath)
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading the batches that run: %w", err)
+	}
+	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return slotsPath })
+	return len(s.Parts), l.settings.maxBatches(), err
+}
+
+// writeJob returns the write of a job. Every job is written through it.
+func writeJob(j StoredJob) Write {
+	j.Schema = max(j.Schema, jobSchema)
+	j.Version++
+	return Write{Path: j.doc.Path, Token: j.doc.Token, Data: j.Job}
+}
+
+// writePart returns the write of a part. Every part is written through it.
+func writePart(p StoredPart) Write {
+	p.Schema = max(p.Schema, jobSchema)
+	p.Version++
+	return Write{Path: p.doc.Path, Token: p.doc.Token, Data: p.Part}
+}

@@ -1,0 +1,294 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Advanced is the result of Advance.
+type Advanced struct {
+	Job   job.Job
+	Steps int // how many commits were made
+	// Settled: this call ended the job.
+	Settled bool
+	// PublishErr: as in Receipt.
+	PublishErr error
+}
+
+const (
+	// openPart is how many open parts Advance reads: all that run, and enough of those that wait.
+	openPart = 300
+	// mostSteps bounds the commits of one Advance. What is left waits for the next.
+	mostSteps = 200
+)
+
+// Advance takes the next steps of a job, as far as the steps of its parts allow: it is the look-up of a job,
+// and is called behind each step that ended. Every commit consumes what was collected, and creates what
+// follows from it [J2]; it holds only while no other call has advanced the job. Where nothing follows it
+// writes nothing. Once the results are merged it settles the job's record, through Ingest as for any
+// operation [J8].
+//
+// Errors: ErrNoJob; else as Ingest. Calling it again is safe, also while another call runs.
+func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) {
+	unlock, err := l.advances.lock(ctx, key)
+	if err != nil {
+		return Advanced{}, fmt.Errorf("waiting to advance %s: %w", key, err)
+	}
+	defer unlock()
+	var result Advanced
+	for range mostSteps {
+		var messages []Message
+		err := l.retry(ctx, "advancing "+string(key), func(int) (err error) {
+			result.Job, messages, err = l.advance(ctx, key)
+			return err
+		})
+		if err != nil {
+			return result, err
+		}
+		if messages == nil {
+			break
+		}
+		result.Steps++
+		result.PublishErr = cmp.Or(result.PublishErr, l.send(ctx, messages))
+	}
+	if result.Job.Phase != job.Ended {
+		return result, nil
+	}
+	if err := l.expireParts(ctx, key); err != nil {
+		return result, err
+	}
+	receipt, err := Operations{operationsReader{l.protocol}}.Ingest(ctx, ended(result.Job))
+	result.Settled, result.PublishErr = receipt.Settled, cmp.Or(result.PublishErr, receipt.PublishErr)
+	return result, err
+}
+
+// advance takes one step. The messages are nil where there is none to take.
+func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []Message, error) {
+	j, snapshot, err := l.job(ctx, key, slotsPath, OperationPath(key))
+	if err != nil || j.Phase != job.Running {
+		return j.Job, nil, err
+	}
+	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return slotsPath })
+	if err != nil {
+		return j.Job, nil, err
+	}
+	page, err := find(ctx, l.store, queryParts(key, FieldWaiting, Cursor{}, openPart), readPart)
+	if err != nil {
+		return j.Job, nil, fmt.Errorf("reading the open parts: %w", err)
+	}
+	if len(page.Broken) > 0 {
+		return j.Job, nil, page.Broken[0]
+	}
+	open := make([]job.Part, len(page.Items))
+	docs := map[operation.Key]Document{}
+	for i, p := range page.Items {
+		open[i], docs[p.Key] = p.Part, p.doc
+	}
+	now := operation.Instant(snapshot.ReadTime)
+	step := job.Next(now, j.Job, open, page.Next != Cursor{}, l.settings.maxBatches()-len(running.Parts))
+	if !step.Changed() {
+		return j.Job, nil, nil
+	}
+	j.Job = step.Job
+	writes := []Write{writeJob(j)}
+	for _, p := range step.Parts {
+		doc, known := docs[p.Key]
+		if !known {
+			doc = Document{Path: partPath(p.Key)}
+		}
+		writes = append(writes, writePart(StoredPart{Part: p, doc: doc}))
+	}
+	planned, messages, err := l.planSteps(step, snapshot.Documents[2], now)
+	if err != nil {
+		return j.Job, nil, err
+	}
+	writes = append(writes, planned...)
+	writes = append(writes, countRunning(snapshot.Documents[1], running, step, now)...)
+	return j.Job, messages, l.commit(ctx, writes...)
+}
+
+// planSteps plans the effects of a step.
+func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]Write, []Message, error) {
+	messages := []Message{}
+	var writes []Write
+	add := func(key operation.Key, name string) error {
+		p := plan{record: operation.Record{Key: key}}
+		err := p.add(l, name, nil, now)
+		writes, messages = append(writes, p.writes...), append(messages, p.messages...)
+		return err
+	}
+	for _, key := range step.Start {
+		if err := add(key, job.StepStart); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, key := range step.Cancel {
+		if err := add(key, job.StepCancel); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !step.Finish {
+		return writes, messages, nil
+	}
+	rec, err := l.readRecord(record)
+	if err == nil && !record.Exists() {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	p := plan{record: rec}
+	if err := p.add(l, job.StepFinish, nil, now); err != nil {
+		return nil, nil, err
+	}
+	_, write := l.writeRecord(record, p.record, now)
+	return append(writes, append(p.writes, write)...), append(messages, p.messages...), nil
+}
+
+// countRunning returns the write of the batches that run, where a step starts or ends one.
+func countRunning(doc Document, s RunningBatches, step job.Step, now time.Time) []Write {
+	if len(step.Start)+len(step.Free) == 0 {
+		return nil
+	}
+	s.Parts = maps.Clone(s.Parts)
+	if s.Parts == nil {
+		s.Parts = map[string]time.Time{}
+	}
+	for _, key := range step.Free {
+		delete(s.Parts, escapeID(string(key)))
+	}
+	for _, key := range step.Start {
+		s.Parts[escapeID(string(key))] = now
+	}
+	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1
+	return []Write{{Path: doc.Path, Token: doc.Token, Data: s}}
+}
+
+// expireParts gives a job that has ended, and its parts, the time at which they may be deleted.
+func (l *protocol) expireParts(ctx context.Context, key operation.Key) error {
+	return l.retry(ctx, "expiring the parts of "+string(key), func(int) error {
+		now, err := l.now(ctx)
+		if err != nil {
+			return err
+		}
+		expire := operation.Instant(now.Add(2 * l.settings.Retention))
+		j, _, err := l.job(ctx, key)
+		if err != nil || !j.ExpireAt.IsZero() {
+			return err
+		}
+		for after := (Cursor{}); ; {
+			page, err := find(ctx, l.store, queryParts(key, FieldCreatedAt, after, forgetPage), readPart)
+			if err != nil {
+				return err
+			}
+			var writes []Write
+			for _, p := range page.Items {
+				if p.ExpireAt.IsZero() {
+					p.ExpireAt = expire
+					writes = append(writes, writePart(p))
+				}
+			}
+			if len(writes) > 0 {
+				if err := l.commit(ctx, writes...); err != nil {
+					return err
+				}
+			}
+			if after = page.Next; after == (Cursor{}) {
+				break
+			}
+		}
+		j.ExpireAt = expire // last: it says that all have it
+		return l.commit(ctx, writeJob(j))
+	})
+}
+
+// ended is the event that settles the record of a job whose results are merged.
+func ended(j job.Job) operation.Event {
+	state, why := j.Verdict()
+	e := operation.Event{
+		Name: operation.Name{Key: j.Key, Resource: string(j.Key)}, DeliveryID: "job-end", Source: operation.Reconcile,
+		State: state, UpdateTime: j.SteppedAt,
+		Result: operation.Result{
+			OutputFile: j.Storage + "/" + j.Output.Results.Name, ErrorMessage: why,
+			Counts: &operation.Counts{Total: j.Input.Requests, Succeeded: j.Counts.Done, Failed: j.Counts.NotDone()},
+		},
+	}
+	if state != operation.Succeeded {
+		e.Result.ErrorCode = string(state)
+	}
+	return e
+}
+
+// Cancel records that an operator cancels a job, and advances it: nothing more is started, Gemini is asked
+// to cancel what runs, and what succeeded is kept. Success wins a race. It returns the request that stands.
+// Errors: ErrNoJob; ErrSettled; ErrNoReason; else as Ingest. Calling it again is safe.
+func (l Jobs) Cancel(ctx context.Context, key operation.Key, d Decision) (operation.Decided, error) {
+	var stands operation.Decided
+	err := l.retry(ctx, "cancelling "+string(key), func(int) error {
+		j, snapshot, err := l.job(ctx, key)
+		switch {
+		case err != nil:
+			return err
+		case d.Why == "":
+			return ErrNoReason
+		case j.Cancelled != nil:
+			stands = *j.Cancelled
+			return nil
+		case j.Phase == job.Finishing || j.Phase == job.Ended:
+			return fmt.Errorf("%w: its batches have all ended", ErrSettled)
+		}
+		j.Cancelled = d.at(snapshot.ReadTime)
+		stands = *j.Cancelled
+		return l.commit(ctx, writeJob(j))
+	})
+	if err != nil {
+		return stands, err
+	}
+	_, err = l.Advance(ctx, key)
+	return stands, err
+}
+
+// Release gives up the batch of a part, on an operator's decision: its requests go into a new part, and
+// Gemini is asked to cancel the batch, whose result is never collected [J6]. What it did meanwhile is paid
+// for twice. Errors: ErrNoJob; ErrNoReason; ErrNotRunning; else as Ingest. Calling it again is safe.
+func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (operation.Decided, error) {
+	var stands operation.Decided
+	err := l.retry(ctx, "releasing "+string(part), func(int) error {
+		p, _, err := l.Part(ctx, part)
+		switch {
+		case err != nil:
+			return err
+		case d.Why == "":
+			return ErrNoReason
+		case p.Released != nil:
+			stands = *p.Released
+			return nil
+		case p.State != job.Started:
+			return fmt.Errorf("%w: it is %s", ErrNotRunning, p.State)
+		}
+		now, err := l.now(ctx)
+		if err != nil {
+			return err
+		}
+		p.Released = d.at(now)
+		stands = *p.Released
+		return l.commit(ctx, writePart(p))
+	})
+	if err != nil {
+		return stands, err
+	}
+	of, _, _ := operation.ParsePart(string(part))
+	_, err = l.Advance(ctx, of)
+	return stands, err
+}
+
+// reserved returns ErrReserved about a name or an id.
+func reserved(name string) error {
+	return fmt.Errorf("%w; choose another one than %q", ErrReserved, name)
+}

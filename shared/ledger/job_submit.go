@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A JobRequest is a job as its submitter wants it.
+type JobRequest struct {
+	Key operation.Key // of operation.JobKey
+	// Submission has no correlation id: the job's key is its id.
+	operation.Submission
+	Options job.Options
+	Input   job.Input // its object is in Storage already
+	Storage string    // as job storage names itself
+}
+
+// Validate returns every problem of the request.
+func (r JobRequest) Validate() operation.Problems {
+	problems := append(r.Submission.Validate(), r.Options.WithDefaults().Problems()...)
+	if _, err := operation.JobKey(r.Key.ID()); err != nil || r.Key.Collection() != operation.Jobs {
+		problems.Add("id", "%w", operation.ErrJobID)
+	}
+	if r.CorrelationID != "" {
+		problems.Add("correlationId", "a job has none: its id identifies it")
+	}
+	if r.Input.Requests < 1 || r.Input.Bytes < 1 || r.Input.SHA256 == "" || r.Input.Object == "" {
+		problems.Add("input", "it must have an object, a size, a number of requests and a SHA-256")
+	}
+	return problems
+}
+
+// JobSubmitted is the result of Submit.
+type JobSubmitted struct {
+	Job     job.Job
+	Created bool // whether this call created it
+	// PublishErr: as in Receipt.
+	PublishErr error
+}
+
+// Submit creates a job: its plan, its record, which is pending until the job ends, and its first step, in
+// one commit. The same id with the same input and options is the same job, and creates nothing [J1].
+//
+// Errors: operation.ErrSubmission; ErrJobDiffers, which says in what; else as Ingest. Calling it again is
+// safe.
+func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
+	if err := r.Validate().Err(); err != nil {
+		return JobSubmitted{}, err
+	}
+	r.Options = r.Options.WithDefaults()
+	var result JobSubmitted
+	var messages []Message
+	created := false // perhaps by a commit whose answer was lost
+	err := l.retry(ctx, "submitting "+string(r.Key), func(int) error {
+		snapshot, err := l.store.Get(ctx, JobPath(r.Key), OperationPath(r.Key))
+		if err != nil {
+			return err
+		}
+		docs, now := snapshot.Documents, operation.Instant(snapshot.ReadTime)
+		if docs[0].Exists() {
+			before, err := decode(docs[0], func(j job.Job) Path { return JobPath(j.Key) })
+			if err != nil {
+				return err
+			}
+			result = JobSubmitted{Job: before, Created: created}
+			return r.differs(before)
+		}
+		rec, err := l.readRecord(docs[1])
+		if err == nil {
+			rec, err = l.merge(rec, Registration{
+				Name: operation.Name{Key: r.Key, Resource: string(r.Key)}, Submission: r.Submission, SubmittedAt: now,
+			}, now)
+		}
+		if err != nil {
+			return err
+		}
+		p := plan{record: rec}
+		if err := p.add(l.protocol, job.StepSplit, nil, now); err != nil {
+			return err
+		}
+		_, write := l.writeRecord(docs[1], p.record, now)
+		j := StoredJob{doc: docs[0], Job: job.Job{
+			Key: r.Key, Options: r.Options, Input: r.Input, Storage: r.Storage, JobKind: r.JobKind, Phase: job.Splitting,
+			CreatedAt: now, SteppedAt: now,
+		}}
+		plan := writeJob(j)
+		result, messages, created = JobSubmitted{Job: plan.Data.(job.Job), Created: true}, p.messages, true
+		return l.commit(ctx, append(p.writes, write, plan)...)
+	})
+	if err != nil {
+		return JobSubmitted{}, err
+	}
+	result.PublishErr = l.send(ctx, messages)
+	return result, nil
+}
+
+// differs returns ErrJobDiffers where the request is for another job than the one that has its id.
+func (r JobRequest) differs(before job.Job) error {
+	if before.Input.SHA256 != r.Input.SHA256 {
+		return fmt.Errorf("%w: its input has the SHA-256 %s, this one %s; give this one another id",
+			ErrJobDiffers, before.Input.SHA256, r.Input.SHA256)
+	}
+	if names := before.Options.Differences(r.Options); len(names) > 0 {
+		return fmt.Errorf("%w: its input is the same, but not %s; give this one another id, or the same options",
+			ErrJobDiffers, strings.Join(names, ", "))
+	}
+	if before.Storage != r.Storage {
+		return fmt.Errorf("%w: its objects are in %s, not in %s", ErrJobDiffers, before.Storage, r.Storage)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package calls
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// nightly is the job that most calls are about, and first its first part.
+const nightly operation.Key = "jobs/nightly"
+
+var first = operation.PartKey(nightly, 1)
+
+// submitJob submits a job of two requests, each a batch.
+func (w *World) submitJob() {
+	request := ledgertest.JobRequest(2, job.Options{MaxRequestsPerBatch: 1})
+	got[ledger.JobSubmitted](w)(w.Ledger.Jobs.Submit(w.Ctx, request))
+}
+
+func (w *World) readJob() ledger.StoredJob {
+	w.Helper()
+	return got[ledger.StoredJob](w)(w.Ledger.Jobs.Read(w.Context(), nightly))
+}
+
+func (w *World) readPart() ledger.StoredPart {
+	w.Helper()
+	p, _, err := w.Ledger.Jobs.Part(w.Context(), first)
+	w.must(err)
+	return p
+}
+
+// step claims a step of the job.
+func (w *World) step(of operation.Key, name string) {
+	w.Helper()
+	w.Lease = got[ledger.Grant](w)(w.Ledger.Effects.Claim(w.Ctx, of, name)).Lease
+}
+
+func ranges(j ledger.StoredJob) []job.Source {
+	return []job.Source{
+		{Object: j.Input.Object, Length: 1, Requests: 1}, {Object: j.Input.Object, Offset: 1, Length: 1, Requests: 1},
+	}
+}
+
+// splitting holds the job's split.
+func splitting(w *World) {
+	w.submitJob()
+	w.step(nightly, job.StepSplit)
+	w.job = w.readJob()
+}
+
+// split is a job with two parts, neither of them started.
+func split(w *World) {
+	splitting(w)
+	got[ledger.StoredJob](w)(w.Ledger.Jobs.Cut(w.Ctx, w.Lease, w.job, ranges(w.job), true))
+	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease))
+}
+
+// starting holds the start of the first part.
+func starting(w *World) {
+	split(w)
+	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
+	w.step(first, job.StepStart)
+	w.job, w.part = w.readJob(), w.readPart()
+}
+
+// announced has the intent of the first part's batch.
+func announced(w *World) {
+	starting(w)
+	got[ledger.Intent](w)(w.Ledger.Jobs.Announce(w.Ctx, w.part.Part, w.job.Job, "first"))
+}
+
+// started has the batch of the first part.
+func started(w *World) {
+	announced(w)
+	got[ledger.Registered](w)(w.Ledger.Jobs.Bind(w.Ctx, w.part.Part, w.job.Job, nameOf(1)))
+	w.part.State, w.part.Batch = job.Started, key
+	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease, w.part.Write()))
+}
+
+var decision = ledger.Decision{By: "an operator", Why: "a test"}
+
+// stale is what a caller is answered that asks again after its own write.
+var stale = []error{ledger.ErrContention}
+
+var jobCalls = []Call{
+	{Name: "Jobs.Submit", Arrange: nothing, Act: func(w *World) (any, error) {
+		submitted, err := w.Ledger.Jobs.Submit(w.Ctx, ledgertest.JobRequest(2, job.Options{}))
+		return submitted.Job.Phase, err
+	}},
+	{Name: "Jobs.Cut", Arrange: splitting, Act: func(w *World) (any, error) {
+		cut, err := w.Ledger.Jobs.Cut(w.Ctx, w.Lease, w.job, ranges(w.job), true)
+		return cut.Parts, err
+	}, Settled: stale},
+	{Name: "Jobs.Advance", Arrange: split, Act: func(w *World) (any, error) {
+		advanced, err := w.Ledger.Jobs.Advance(w.Ctx, nightly)
+		return advanced.Job.Phase, err
+	}},
+	{Name: "Jobs.Save", Arrange: starting, Act: func(w *World) (any, error) {
+		p := w.part
+		p.Creations = 1
+		saved, err := w.Ledger.Jobs.Save(w.Ctx, w.Lease, p)
+		return saved.Creations, err
+	}, Settled: stale},
+	{Name: "Jobs.Announce", Arrange: starting, Act: func(w *World) (any, error) {
+		intent, err := w.Ledger.Jobs.Announce(w.Ctx, w.part.Part, w.job.Job, "first")
+		return intent.Verdict, err
+	}},
+	{Name: "Jobs.Withdraw", Arrange: announced, Act: func(w *World) (any, error) {
+		return w.Ledger.Jobs.Withdraw(w.Ctx, w.part.Part, "first")
+	}},
+	{Name: "Jobs.Bind", Arrange: announced, Act: func(w *World) (any, error) {
+		registered, err := w.Ledger.Jobs.Bind(w.Ctx, w.part.Part, w.job.Job, nameOf(1))
+		return registered.Record.Key, errors.Join(err, registered.CorrelationErr)
+	}},
+	{Name: "Jobs.Cancel", Arrange: split, Act: func(w *World) (any, error) {
+		stands, err := w.Ledger.Jobs.Cancel(w.Ctx, nightly, decision)
+		return stands.Why, err
+	}},
+	{Name: "Jobs.Release", Arrange: started, Act: func(w *World) (any, error) {
+		stands, err := w.Ledger.Jobs.Release(w.Ctx, first, decision)
+		return stands.Why, err
+	}},
+}
+
+func jobReads() []Call {
+	type (
+		ctx = context.Context
+		l   = *ledger.Ledger
+	)
+	var start ledger.Cursor
+	return []Call{
+		reading("Jobs.Read", func(c ctx, l l) (job.Phase, error) { j, err := l.Jobs.Read(c, nightly); return j.Phase, err }),
+		reading("Jobs.Part", func(c ctx, l l) (job.State, error) {
+			p, _, err := l.Jobs.Part(c, first)
+			return p.State, err
+		}),
+		reading("Jobs.Parts", func(c ctx, l l) (ledger.Page[ledger.StoredPart], error) {
+			return l.Jobs.Parts(c, nightly, start, 10)
+		}),
+		reading("Jobs.OpenParts", func(c ctx, l l) (ledger.Page[ledger.StoredPart], error) {
+			return l.Jobs.OpenParts(c, nightly, start, 10)
+		}),
+		reading("Jobs.Running", func(c ctx, l l) (int, error) { n, _, err := l.Jobs.Running(c); return n, err }),
+	}
+}
