@@ -32,12 +32,9 @@ func PartKey(job Key, number int) Key { return Key(fmt.Sprintf("%s/%05d", job, n
 // ParsePart returns the job and the number that a part's key has; false for any other text.
 func ParsePart(text string) (job Key, number int, ok bool) {
 	cut := strings.LastIndexByte(text, '/')
-	if cut < 0 {
-		return "", 0, false
-	}
-	job = Key(text[:cut])
-	number, err := strconv.Atoi(text[cut+1:])
-	if err != nil || job.Collection() != Jobs || !jobID().MatchString(job.ID()) || number < 1 {
+	job = Key(text[:max(cut, 0)])
+	number, _ = strconv.Atoi(text[cut+1:]) // 0 for what is no number
+	if job.Collection() != Jobs || !jobID().MatchString(job.ID()) || number < 1 {
 		return "", 0, false
 	}
 	return job, number, string(PartKey(job, number)) == text

@@ -26,6 +26,9 @@ func TestParsePart(t *testing.T) {
 	if key != "jobs/nightly/00012" || !ok || of != "jobs/nightly" || number != 12 {
 		t.Errorf("%q: %q, %d, %v", key, of, number, ok)
 	}
+	if _, number, ok := operation.ParsePart("jobs/nightly/00001"); !ok || number != 1 {
+		t.Errorf("the first: %d, %v", number, ok)
+	}
 	if _, number, ok := operation.ParsePart("jobs/nightly/123456"); !ok || number != 123456 {
 		t.Errorf("a number of six digits: %d, %v", number, ok)
 	}
@@ -58,5 +61,8 @@ func TestIsPart(t *testing.T) {
 	}
 	if r.Registered = false; r.IsPart() {
 		t.Error("an unregistered one")
+	}
+	if r.Registered, r.CorrelationID = true, "nightly-2026-11-24"; r.IsPart() {
+		t.Error("a registered batch with another id")
 	}
 }
