@@ -356,29 +356,20 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestOptionsProblems(t *testing.T) {
-	good := job.Options{Model: "gemini-3.5-flash"}.WithDefaults()
-	if problems := good.Problems(); problems != nil {
-		t.Errorf("%v", problems)
-	}
-	for field, spoil := range map[string]func(*job.Options){
-		"model":               func(o *job.Options) { o.Model = "" },
-		"maxRequestsPerBatch": func(o *job.Options) { o.MaxRequestsPerBatch = -1 },
-		"maxBytesPerBatch":    func(o *job.Options) { o.MaxBytesPerBatch = 3 << 30 },
-		"maxAttempts":         func(o *job.Options) { o.MaxAttempts = 11 },
-		"maxBatches":          func(o *job.Options) { o.MaxBatches = 101 },
-		"retryOn":             func(o *job.Options) { o.RetryOn = []string{"refused"} },
-		"validate":            func(o *job.Options) { o.Validate = "xml" },
-		"maxFailures":         func(o *job.Options) { o.MaxFailures = "-1" },
-		"stopAfter":           func(o *job.Options) { o.StopAfter = "101%" },
+// Where Gemini accepted no batch, its words are the job's; else the tolerance is.
+func TestVerdictSaysWhy(t *testing.T) {
+	for _, test := range []struct {
+		batches int
+		refusal string
+		want    string
+	}{
+		{0, "no billing", "Gemini refused every batch: no billing"},
+		{1, "no billing", "more requests were not done than --max-failures allows"},
+		{0, "", "more requests were not done than --max-failures allows"},
 	} {
-		bad := good
-		spoil(&bad)
-		if problems := bad.Problems(); len(problems) != 1 || problems[0].Field != field {
-			t.Errorf("%s: %v", field, problems)
-		}
-		if names := good.Differences(bad); len(names) != 1 || names[0] != field {
-			t.Errorf("%s differs: %v", field, names)
+		j := withNotDone(job.Job{Batches: test.batches, Refusal: test.refusal, Input: job.Input{Requests: 1}}, 1)
+		if _, why := j.Verdict(); why != test.want {
+			t.Errorf("%+v: %q", test, why)
 		}
 	}
 }
