@@ -72,15 +72,14 @@ const waitingFactor = 12
 const lookUpParts = 12
 
 // nextLookUp returns when an operation is due again that a pass looks up. That is one interval after
-// the pass began. It is later only of a marked one, after a conclusive look-up, whose cancellation was
-// not requested: twelve intervals where it waits for its submitter; with widen, a twelfth of its age, at
-// most LookupMaxInterval [R6].
-// It is not after the next alert that the operation is stuck, unless that is within one interval,
-// where a pass finds it in any case.
+// the pass began. It is later only of a marked one that is no job, after a conclusive look-up, whose
+// cancellation was not requested: twelve intervals where it waits for its submitter; with widen, a
+// twelfth of its age, at most LookupMaxInterval [R6]. It is not after the next alert that the operation
+// is stuck, unless that is within one interval, where a pass finds it in any case.
 func (l *protocol) nextLookUp(d DueOperation, passStart time.Time) time.Time {
 	rec, wait := d.Record, l.settings.Interval
 	switch {
-	case !d.marked || rec.HasCondition() || rec.CancelRequested != nil:
+	case !d.marked || rec.HasCondition() || rec.CancelRequested != nil || rec.Collection == operation.Jobs:
 	case rec.State.Waiting():
 		wait *= waitingFactor
 	case d.widen:

@@ -65,8 +65,9 @@ const defaultMaxBatches = 80
 // maxBatches returns how many batches of jobs run at once.
 func (s Settings) maxBatches() int { return cmp.Or(s.MaxBatches, defaultMaxBatches) }
 
-// jobStuckAfter is how long a job may be without a step before that is alerted. Its batches alert through it.
-const jobStuckAfter = 24 * time.Hour
+// JobStuckAfter is how long a job takes no step before that is alerted [R4]; it is not pending for too long
+// before.
+const JobStuckAfter = 24 * time.Hour
 
 // stuckAfter returns how long an operation of a collection is pending before that is alerted.
 func (s Settings) stuckAfter(c operation.Collection) time.Duration {
@@ -74,7 +75,7 @@ func (s Settings) stuckAfter(c operation.Collection) time.Duration {
 	case operation.Batches, operation.BatchJobs, operation.BatchPredictionJobs:
 		return cmp.Or(s.BatchStuckAfter, s.StuckAfter)
 	case operation.Jobs:
-		return jobStuckAfter
+		return JobStuckAfter
 	default:
 		return s.StuckAfter
 	}

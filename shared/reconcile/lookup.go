@@ -44,6 +44,10 @@ func (p *pass) lookUp(ctx context.Context) error {
 // error is that the pass has no time left.
 func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 	due.DefersAlert = p.Ledger.Passes.StuckAlertDue(due, p.start)
+	if due.Record.Collection == operation.Jobs {
+		p.lookUpJob(ctx, due)
+		return nil
+	}
 	answer, listed := p.listed(due)
 	if !listed {
 		if err := p.pace.wait(ctx); err != nil {

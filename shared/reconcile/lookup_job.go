@@ -1,0 +1,37 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// lookUpJob looks a job up, whose look-up is the ledger itself: it takes the steps that the worker did not
+// take which made them possible, because it died. Gemini is not asked, so no rate limit is waited for.
+func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
+	claimed, err := p.lookups.Claim(ctx, due)
+	if err != nil {
+		if !errors.Is(err, ledger.ErrConflict) {
+			p.count.fail(ctx, "claiming a job for this pass", err)
+		}
+		return
+	}
+	p.count.add(&p.count.Checked)
+	p.reportClaim(ctx, claimed)
+	advanced, err := p.Ledger.Jobs.Advance(ctx, due.Record.Key)
+	if err != nil {
+		p.count.fail(ctx, "advancing a job", err)
+		return
+	}
+	p.reportUnpublished(ctx, advanced.PublishErr)
+	if advanced.Settled {
+		p.count.add(&p.count.Settled)
+		return
+	}
+	p.count.add(&p.count.Running)
+	// How long a job is pending says nothing of it, and its batches alert for themselves.
+	if due.DefersAlert && p.start.Sub(advanced.Job.SteppedAt) >= ledger.JobStuckAfter {
+		p.alertStuck(ctx, claimed)
+	}
+}
