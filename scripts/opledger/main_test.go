@@ -95,10 +95,10 @@ func TestEndedLocal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			temp := t.TempDir()
+			temp, program := t.TempDir(), build(t) // a first build takes longer than the job
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			command := exec.CommandContext(ctx, build(t), "local", "--speed", "20")
+			command := exec.CommandContext(ctx, program, "local", "--speed", "20")
 			command.Env = []string{"TMPDIR=" + temp}
 			var stderr bytes.Buffer
 			command.Stderr = &stderr

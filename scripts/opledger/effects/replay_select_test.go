@@ -170,7 +170,7 @@ func TestReplayWrongUse(t *testing.T) {
 		{[]string{" "}, []string{"name"}},
 		{[]string{"batches/a", "--state", "FAILED"}, []string{"not both"}},
 		{[]string{"--state", "DONE"}, []string{"--state"}},
-		{[]string{"--collection", "jobs"}, []string{"--collection"}},
+		{[]string{"--collection", "job"}, []string{"--collection"}},
 		{[]string{"--job-kind", "["}, []string{"--job-kind"}},
 		{[]string{"--state", "FAILED", "--error", "x"}, []string{"--error", "--dead"}},
 		{[]string{"--since", "yesterday"}, []string{"--since", "24h"}},

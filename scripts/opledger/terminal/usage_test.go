@@ -95,7 +95,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"list", "--state", "DONE"}, []string{"--state", "SUCCEEDED"}},
 		{[]string{"list", "--state", "FALED"}, []string{"did you mean FAILED?"}},
 		{[]string{"list", "--collection", "batchs"}, []string{"did you mean batches?"}},
-		{[]string{"list", "--collection", "jobs"}, []string{"--collection", "batches"}},
+		{[]string{"list", "--collection", "job"}, []string{"--collection", "batches"}},
 		{[]string{"list", "--limit", "0"}, []string{"--limit", "at least 1"}},
 		{[]string{"list", "--after", "nonsense"}, []string{"--after"}},
 		{[]string{"list", "--after", "e30"}, []string{"--after"}}, // {}: well-formed, and nowhere

@@ -67,7 +67,7 @@ func TestOneErrorOneLine(t *testing.T) {
 			}
 		}
 		for name, values := range map[string][]string{
-			"limit": {"many", "0", "-1", ""}, "state": {"DONE", "RUNING"}, "collection": {"batchs", "jobs"},
+			"limit": {"many", "0", "-1", ""}, "state": {"DONE", "RUNING"}, "collection": {"batchs", "job"},
 			"after": {"nonsense"}, "timeout": {"soon", "-1s"}, "port": {"70000", "http"}, "since": {"yesterday"},
 			"job-kind": {"["}, "metadata": {"[1]", "{"}, "submitted-at": {"now"}, "url": {"http://x", "x"},
 			"secret": {"x"}, "webhook-url": {"http://x"}, "correlation-id": {"two words"}, "speed": {"fast", "1"},
