@@ -116,6 +116,10 @@ func TestMistypedFields(t *testing.T) {
 			`batchJobs, batchPredictionJobs or interactions, not "batch"; did you mean batches?`,
 		`{"intent":true,"correlationId":"c","metadata":{},"corelationId":1}`: `"corelationId": there is no such ` +
 			`field; did you mean correlationId?`,
+		`{"name":"batches/a","correlationId":"jobs/nightly/00001"}`: `correlationId: what begins with jobs/ belongs to ` +
+			`jobs; choose another one`,
+		`{"intent":true,"correlationId":"Jobs/a"}`: `correlationId: what begins with jobs/ belongs to ` +
+			`jobs; choose another one`,
 	} {
 		if r := w.post(body); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
 			t.Errorf("%s: %d %q, want 400 %q", body, r.Status, r.Error.Problems, want)

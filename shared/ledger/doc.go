@@ -42,7 +42,8 @@
 //	quarantine/{delivery id}
 //	    Created by Add. MarkRetried records the outcome of a later retry.
 //
-// Forget deletes an operation with all of these but the quarantine, the record last.
+// Forget deletes an operation with its record, deliveries, effects and intent, the record last. It leaves
+// the plan and the parts of a job.
 //
 // Two fields rule all waiting and all deletion. dueAt is when a pass must process the document
 // again; expireAt is when it may be deleted. No document has both. "Now" is always the store's read

@@ -42,13 +42,10 @@ func (i Intention) Validate() operation.Problems {
 // with another id.
 //
 // Calling it again with the same attempt is safe, until the operation is created. Errors:
-// operation.ErrSubmission; ErrReserved; otherwise as Ingest, and then nothing may be submitted.
+// operation.ErrSubmission; otherwise as Ingest, and then nothing may be submitted.
 func (l Intents) Intend(ctx context.Context, i Intention) (Intent, error) {
 	if err := i.Validate().Err(); err != nil {
 		return Intent{}, err
-	}
-	if operation.Reserved(i.CorrelationID) {
-		return Intent{}, reserved(i.CorrelationID)
 	}
 	return l.intend(ctx, i)
 }

@@ -13,10 +13,10 @@ import (
 // id, or another attempt was announced meanwhile, and it stays.
 //
 // An operation that shows up with the id afterwards is unregistered [W5]. Calling it again is safe.
-// Errors: ErrReserved; else as Ingest.
+// Errors: operation.ErrSubmission, for an id of a job's; else as Ingest.
 func (l Intents) Withdraw(ctx context.Context, correlationID, attempt string) (bool, error) {
 	if operation.Reserved(correlationID) {
-		return false, reserved(correlationID)
+		return false, operation.FieldError{Field: "correlationId", Err: operation.ErrReserved}
 	}
 	return l.withdraw(ctx, correlationID, attempt)
 }

@@ -21,8 +21,6 @@ var (
 	ErrJobDiffers = errors.New("the id belongs to another job")
 	// ErrNotRunning: the part has no batch that runs.
 	ErrNotRunning = errors.New("the part has no batch that runs")
-	// ErrReserved: the name or the id belongs to a job, so the job's own commands act on it [J3].
-	ErrReserved = errors.New("names and ids that begin with jobs/ belong to jobs")
 )
 
 // JobPath returns the path of a job's plan.
@@ -34,8 +32,8 @@ func partPath(key operation.Key) Path {
 	return JobPath(of).Child(PartsCollection, fmt.Sprintf("%05d", number))
 }
 
-// slotsPath is the one document of the batches that run for jobs.
-const slotsPath Path = PassesCollection + "/batches"
+// runningPath is the one document of the batches that run for jobs.
+const runningPath Path = PassesCollection + "/batches"
 
 // RunningBatches are the parts that count as batches that run, of all jobs together.
 type RunningBatches struct {
@@ -76,10 +74,17 @@ func (l *protocol) job(ctx context.Context, key operation.Key, more ...Path) (St
 	if !doc.Exists() {
 		return StoredJob{}, snapshot, ErrNoJob
 	}
-	j, err := decode(doc, func(j job.Job) Path { return JobPath(j.Key) })
-	return StoredJob{Job: j, doc: doc}, snapshot, err
+	j, err := readJob(doc)
+	return j, snapshot, err
 }
 
+// readJob decodes a job; one that does not exist is the zero Job.
+func readJob(doc Document) (StoredJob, error) {
+	j, err := decode(doc, func(j job.Job) Path { return JobPath(j.Key) })
+	return StoredJob{Job: j, doc: doc}, err
+}
+
+// readPart decodes a part; one that does not exist is the zero Part.
 func readPart(doc Document) (StoredPart, error) {
 	p, err := decode(doc, func(p job.Part) Path { return partPath(p.Key) })
 	return StoredPart{Part: p, doc: doc}, err
@@ -128,11 +133,11 @@ func (l jobsReader) OpenParts(
 
 // Running returns how many batches count as running, of all jobs, and how many may.
 func (l jobsReader) Running(ctx context.Context) (running, most int, err error) {
-	snapshot, err := l.store.Get(ctx, slotsPath)
+	snapshot, err := l.store.Get(ctx, runningPath)
 	if err != nil {
 		return 0, 0, fmt.Errorf("reading the batches that run: %w", err)
 	}
-	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return slotsPath })
+	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return runningPath })
 	return len(s.Parts), l.settings.maxBatches(), err
 }
 

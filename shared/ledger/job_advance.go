@@ -70,11 +70,11 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 
 // advance takes one step. The messages are nil where there is none to take.
 func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []Message, error) {
-	j, snapshot, err := l.job(ctx, key, slotsPath, OperationPath(key))
+	j, snapshot, err := l.job(ctx, key, runningPath, OperationPath(key))
 	if err != nil || j.Phase != job.Running {
 		return j.Job, nil, err
 	}
-	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return slotsPath })
+	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
 	if err != nil {
 		return j.Job, nil, err
 	}
@@ -115,26 +115,20 @@ func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []M
 
 // planSteps plans the effects of a step.
 func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]Write, []Message, error) {
-	messages := []Message{}
-	var writes []Write
-	add := func(key operation.Key, name string) error {
-		p := plan{record: operation.Record{Key: key}}
-		err := p.add(l, name, nil, now)
-		writes, messages = append(writes, p.writes...), append(messages, p.messages...)
-		return err
-	}
-	for _, key := range step.Start {
-		if err := add(key, job.StepStart); err != nil {
-			return nil, nil, err
-		}
-	}
-	for _, key := range step.Cancel {
-		if err := add(key, job.StepCancel); err != nil {
-			return nil, nil, err
+	parts := plan{messages: []Message{}}
+	for _, of := range []struct {
+		name string
+		keys []operation.Key
+	}{{job.StepStart, step.Start}, {job.StepCancel, step.Cancel}} {
+		for _, key := range of.keys {
+			parts.record = operation.Record{Key: key} // it has no document
+			if err := parts.add(l, of.name, nil, now); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	if !step.Finish {
-		return writes, messages, nil
+		return parts.writes, parts.messages, nil
 	}
 	rec, err := l.readRecord(record)
 	if err == nil && !record.Exists() {
@@ -148,7 +142,7 @@ func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]W
 		return nil, nil, err
 	}
 	_, write := l.writeRecord(record, p.record, now)
-	return append(writes, append(p.writes, write)...), append(messages, p.messages...), nil
+	return append(append(parts.writes, p.writes...), write), append(parts.messages, p.messages...), nil
 }
 
 // countRunning returns the write of the batches that run, where a step starts or ends one.
@@ -286,9 +280,4 @@ func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (oper
 	of, _, _ := operation.ParsePart(string(part))
 	_, err = l.Advance(ctx, of)
 	return stands, err
-}
-
-// reserved returns ErrReserved about a name or an id.
-func reserved(name string) error {
-	return fmt.Errorf("%w; choose another one than %q", ErrReserved, name)
 }

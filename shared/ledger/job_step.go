@@ -17,29 +17,32 @@ import (
 func (l Jobs) Cut(
 	ctx context.Context, lease Lease, j StoredJob, ranges []job.Source, done bool,
 ) (StoredJob, error) {
-	what := "cutting the input of " + string(j.Key)
-	return held(ctx, l.protocol, lease, what, j.doc, func(read Snapshot) (StoredJob, []Write) {
+	var cut Write
+	doc, err := l.held(ctx, lease, "cutting the input of "+string(j.Key), j.doc, func(read Snapshot) []Write {
 		now, next := operation.Instant(read.ReadTime), j
 		next.SteppedAt, next.Round = now, 1
-		var writes []Write
+		var parts []Write
 		for _, r := range ranges {
 			next.Parts, next.Cut = next.Parts+1, r.Offset+r.Length
 			p := job.Part{
 				Key: operation.PartKey(j.Key, next.Parts), Number: next.Parts, Round: 1, State: job.Planned,
 				Sources: []job.Source{r}, Requests: r.Requests, Bytes: r.Length, CreatedAt: now, WaitingSince: now,
 			}
-			writes = append(writes, writePart(StoredPart{Part: p, doc: Document{Path: partPath(p.Key)}}))
+			parts = append(parts, writePart(StoredPart{Part: p, doc: Document{Path: partPath(p.Key)}}))
 		}
 		if done {
 			next.Phase = job.Running
 		}
-		write := writeJob(next)
-		next.Job = write.Data.(job.Job)
-		return next, append(writes, write)
-	}, func(doc Document) (StoredJob, error) {
-		stored, err := decode(doc, func(j job.Job) Path { return JobPath(j.Key) })
-		return StoredJob{Job: stored, doc: doc}, err
-	}, func(s StoredJob) any { return s.Job })
+		cut = writeJob(next)
+		return append([]Write{cut}, parts...)
+	}, func(doc Document) (bool, error) {
+		stored, err := readJob(doc)
+		return reflect.DeepEqual(any(stored.Job), cut.Data), err
+	})
+	if err != nil {
+		return j, err
+	}
+	return StoredJob{Job: cut.Data.(job.Job), doc: doc}, nil
 }
 
 // Save records a part that the holder of a lease has changed, and extends the lease. It returns the part as
@@ -47,50 +50,49 @@ func (l Jobs) Cut(
 //
 // Errors: ErrLeaseLost; ErrContention, where the part has changed since it was read; else as Ingest.
 func (l Jobs) Save(ctx context.Context, lease Lease, p StoredPart) (StoredPart, error) {
-	return held(ctx, l.protocol, lease, "recording part "+string(p.Key), p.doc, func(Snapshot) (StoredPart, []Write) {
-		write, next := writePart(p), p
-		next.Part = write.Data.(job.Part)
-		return next, []Write{write}
-	}, readPart, func(s StoredPart) any { return s.Part })
+	write := writePart(p)
+	doc, err := l.held(ctx, lease, "recording part "+string(p.Key), p.doc, func(Snapshot) []Write {
+		return []Write{write}
+	}, func(doc Document) (bool, error) {
+		stored, err := readPart(doc)
+		return reflect.DeepEqual(any(stored.Part), write.Data), err
+	})
+	if err != nil {
+		return p, err
+	}
+	return StoredPart{Part: write.Data.(job.Part), doc: doc}, nil
 }
 
-// held commits a change of one document while the lease of an effect holds, and extends the lease.
-func held[T any](
-	ctx context.Context, l *protocol, lease Lease, what string, doc Document,
-	change func(Snapshot) (T, []Write), read func(Document) (T, error), data func(T) any,
-) (T, error) {
-	var result T
+// held commits a change of doc while the lease of an effect holds, and extends the lease. change returns the
+// write of doc first. isOurs recognizes that write where its answer was lost. It returns the new version of doc.
+func (l *protocol) held(
+	ctx context.Context, lease Lease, doing string, doc Document,
+	change func(Snapshot) []Write, isOurs func(Document) (bool, error),
+) (Document, error) {
 	tried := false
-	err := l.withLease(ctx, lease, what+" under", func(effect Effect, snapshot Snapshot) error {
+	err := l.withLease(ctx, lease, doing+" under", func(effect Effect, read Snapshot) error {
 		if !effect.heldBy(lease) {
 			return ErrLeaseLost
 		}
-		is, now := snapshot.Documents[1], snapshot.ReadTime
-		if is.Token != doc.Token {
-			stored, err := read(is)
-			if err != nil {
-				return err
+		if stored := read.Documents[1]; stored.Token != doc.Token {
+			ours, err := isOurs(stored)
+			if err == nil && !(tried && ours) {
+				err = fmt.Errorf("%w: %s has another version by now", ErrContention, doc.Path)
 			}
-			if tried && reflect.DeepEqual(data(stored), data(result)) {
-				result = stored // by this call before, whose answer was lost
-				return nil
-			}
-			return fmt.Errorf("%w: %s has another version by now", ErrContention, doc.Path)
-		}
-		next, writes := change(snapshot)
-		result, tried = next, true
-		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
-		effect.DueAt = effect.ClaimableAt
-		if err := l.commit(ctx, append(writes, l.writeEffect(snapshot.Documents[0], effect))...); err != nil {
+			doc.Token = stored.Token
 			return err
 		}
-		after, err := l.store.Get(ctx, doc.Path)
-		if err == nil {
-			result, err = read(after.Documents[0])
+		tried = true
+		effect.ClaimableAt = read.ReadTime.Add(l.settings.ClaimTTL)
+		effect.DueAt = effect.ClaimableAt
+		tokens, err := l.store.Commit(ctx, append(change(read), l.writeEffect(read.Documents[0], effect))...)
+		if err != nil {
+			return err
 		}
-		return err
+		doc.Token = tokens[0]
+		return nil
 	}, doc.Path)
-	return result, err
+	return doc, err
 }
 
 // Write returns the write of the part as it was changed since it was read, for a handler to return.

@@ -62,12 +62,12 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 		}
 		docs, now := snapshot.Documents, operation.Instant(snapshot.ReadTime)
 		if docs[0].Exists() {
-			before, err := decode(docs[0], func(j job.Job) Path { return JobPath(j.Key) })
+			before, err := readJob(docs[0])
 			if err != nil {
 				return err
 			}
-			result = JobSubmitted{Job: before, Created: created}
-			return r.differs(before)
+			result = JobSubmitted{Job: before.Job, Created: created}
+			return r.differs(before.Job)
 		}
 		rec, err := l.readRecord(docs[1])
 		if err == nil {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,13 +49,13 @@ var ErrCorrelation = errors.New("the correlation id and the operation do not bel
 // Registering the same again changes nothing and is safe; after a commit whose answer was lost the
 // operation counts as known. Effects are planned when an operation is first registered, or first
 // has a job kind: a rule that is added later plans nothing for earlier operations. Errors:
-// operation.ErrSubmission; ErrReserved; otherwise as Ingest.
+// operation.ErrSubmission; otherwise as Ingest.
 func (l Operations) Register(ctx context.Context, r Registration) (Registered, error) {
 	if err := r.Submission.Validate().Err(); err != nil {
 		return Registered{}, err
 	}
-	if r.Name.Key.Collection() == operation.Jobs || operation.Reserved(r.CorrelationID) {
-		return Registered{}, reserved(cmp.Or(r.CorrelationID, string(r.Name.Key)))
+	if operation.Reserved(string(r.Name.Key)) {
+		return Registered{}, operation.FieldError{Field: "name", Err: operation.ErrReserved}
 	}
 	return l.registerAny(ctx, r)
 }

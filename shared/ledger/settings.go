@@ -65,8 +65,7 @@ const defaultMaxBatches = 80
 // maxBatches returns how many batches of jobs run at once.
 func (s Settings) maxBatches() int { return cmp.Or(s.MaxBatches, defaultMaxBatches) }
 
-// JobStuckAfter is how long a job takes no step before that is alerted [R4]; it is not pending for too long
-// before.
+// JobStuckAfter is how long a job takes no step before it counts as stuck [R4].
 const JobStuckAfter = 24 * time.Hour
 
 // stuckAfter returns how long an operation of a collection is pending before that is alerted.

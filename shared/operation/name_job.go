@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -39,6 +40,9 @@ func ParsePart(text string) (job Key, number int, ok bool) {
 	}
 	return job, number, string(PartKey(job, number)) == text
 }
+
+// ErrReserved: a name or an id belongs to jobs, so no submitter may use it.
+var ErrReserved = errors.New("what begins with jobs/ belongs to jobs; choose another one")
 
 // Reserved reports whether an id or a name belongs to the jobs of the ledger, so that no submitter may use
 // it [J3].

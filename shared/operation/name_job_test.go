@@ -66,3 +66,14 @@ func TestIsPart(t *testing.T) {
 		t.Error("a registered batch with another id")
 	}
 }
+
+// An id that a submitter may not use is a problem of its submission, so that a caller is not told to try again.
+func TestReservedCorrelationID(t *testing.T) {
+	s := operation.Submission{CorrelationID: "jobs/nightly/00012"}
+	if err := s.Validate().Err(); !errors.Is(err, operation.ErrReserved) || !errors.Is(err, operation.ErrSubmission) {
+		t.Errorf("%v", err)
+	}
+	if s.CorrelationID = "nightly/00012"; s.Validate() != nil {
+		t.Errorf("%v", s.Validate())
+	}
+}

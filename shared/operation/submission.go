@@ -75,6 +75,9 @@ func (s Submission) Validate() Problems {
 		problems.Add("jobKind", "%q is not UTF-8", s.JobKind)
 	}
 	problems.AddID("correlationId", s.CorrelationID)
+	if Reserved(s.CorrelationID) {
+		problems.Add("correlationId", "%w", ErrReserved)
+	}
 	return problems
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// lookUpJob looks a job up, whose look-up is the ledger itself: it takes the steps that the worker did not
-// take which made them possible, because it died. Gemini is not asked, so no rate limit is waited for.
+// lookUpJob takes the next steps of a job, where the worker died that made them possible. That is a job's
+// look-up: Gemini is not asked, so no rate limit is waited for.
 func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
 	claimed, err := p.lookups.Claim(ctx, due)
 	if err != nil {

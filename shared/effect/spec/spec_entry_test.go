@@ -54,6 +54,8 @@ var mistakes = []struct {
 		"{name: [b], on: [FAILED], do: log}]", []string{
 		"effect 2" + nameMust, "effect 3" + nameMust, "effect 4" + nameMust,
 	}},
+	{"a step of a job", "[{name: job-done, on: [FAILED], do: log}]",
+		[]string{`effect "job-done": names that begin with job- belong to the steps of jobs; give it another one`}},
 	{"one name twice", "[{name: a, on: [FAILED], do: log}, {name: a, on: [FAILED], do: log}]",
 		[]string{`effect "a": its name is used twice; give each effect one of its own`}},
 	{"unknown fields", "[{name: a, on: [FAILED], do: log, to: x, jobkind: [b], 5: y}]", []string{

@@ -301,7 +301,7 @@ var jobSteps = []ledgerTest{
 		errs = append(errs, err)
 		_, err = w.ledger().Intents.Withdraw(w.ctx, r.CorrelationID, "attempt")
 		for i, err := range append(errs, err) {
-			if !errors.Is(err, ledger.ErrReserved) {
+			if !errors.Is(err, operation.ErrReserved) {
 				w.Errorf("%d: %v", i, err)
 			}
 		}
