@@ -3,7 +3,6 @@ package lookup
 import (
 	"time"
 
-	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -114,21 +113,4 @@ func known(state operation.State, updated time.Time, result operation.Result) An
 // unknown returns an inconclusive answer.
 func unknown(failure *LookupError) Answer {
 	return Answer{Reason: failure.Reason, RetryAfter: failure.RetryAfter, Err: failure}
-}
-
-// A reported error is one that Gemini put into its answer.
-type reported struct {
-	there                 bool
-	code, status, message string
-}
-
-// read reads an error. Anything but an object with members is none.
-func (e *reported) read(s *api.JSON) error {
-	members := api.Members{
-		"code": api.Scalar(&e.code), "status": api.Text(&e.status), "message": api.Text(&e.message),
-	}
-	return s.Object(func(key string) error {
-		e.there = true
-		return members.Read(s, key)
-	})
 }

@@ -58,11 +58,11 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 		query.Set("pageToken", pageToken)
 	}
 	var (
-		page  Page
-		whole resource
+		page    Page
+		instead api.Failure
 	)
 	failure := c.get(ctx, batches, batches, query, func(body io.Reader) (err error) {
-		whole, err = readPage(body, &page.NextPageToken, func(batch resource) error {
+		instead, err = api.ReadBatches(body, &page.NextPageToken, func(batch api.Batch) error {
 			if len(page.Batches) == MaxPageSize {
 				return fmt.Errorf("%w: the page has more than %d batches", api.ErrTooLarge, MaxPageSize)
 			}
@@ -74,8 +74,8 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 		}
 		return err
 	})
-	if failure == nil && whole.failure.there {
-		failure = c.problem(batches, NoState, "the answer is not a page of batches%s", whole.complaint())
+	if failure == nil && instead.There {
+		failure = c.problem(batches, NoState, "the answer is not a page of batches%s", instead.Complaint())
 	}
 	if failure != nil {
 		page.NextPageToken = "" // not to be followed past what was not read
@@ -85,16 +85,14 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 }
 
 // entry returns the entry for a batch in a page.
-func (c *Client) entry(batch resource) Batch {
-	name, err := operation.ParseName(batch.name, "")
+func (c *Client) entry(batch api.Batch) Batch {
+	name, err := operation.ParseName(batch.Name, "")
 	if err == nil && name.Key.Collection() != operation.Batches {
-		err = fmt.Errorf("%s is not the name of a batch", diag.QuoteUpTo(batch.name, maxQuoted))
+		err = fmt.Errorf("%s is not the name of a batch", diag.QuoteUpTo(batch.Name, maxQuoted))
 	}
-	entry := Batch{DisplayName: diag.Cut(batch.displayName, maxDisplayName)}
+	entry := Batch{DisplayName: diag.Cut(batch.DisplayName, maxDisplayName)}
 	if err != nil {
-		entry.Answer = batch.describe(
-			unknown(c.problem(batches, BadAnswer, "an entry of the page: %s", err)),
-		)
+		entry.Answer = describe(batch, unknown(c.problem(batches, BadAnswer, "an entry of the page: %s", err)))
 		return entry
 	}
 	entry.Name, entry.Answer = name, c.batchAnswer(name.Resource, batch)

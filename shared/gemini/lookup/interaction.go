@@ -14,7 +14,7 @@ import (
 // An interaction is what the ledger needs of Gemini's answer.
 type interaction struct {
 	id, status, created, updated string
-	failure                      reported
+	failure                      api.Failure
 	metadata                     json.RawMessage
 }
 
@@ -41,10 +41,10 @@ func (i *interaction) members() api.Members {
 		"created": api.Text(&i.created),
 		"updated": api.Text(&i.updated),
 		"errors": api.Each(func(s *api.JSON) error {
-			if i.failure.there {
+			if i.failure.There {
 				return s.Skip() // the first says what went wrong
 			}
-			return i.failure.read(s)
+			return i.failure.Read(s)
 		}),
 		"webhook_config": api.Object(api.Members{"user_metadata": api.Raw(&i.metadata)}),
 	}
@@ -53,8 +53,8 @@ func (i *interaction) members() api.Members {
 // interactionAnswer returns the answer that an interaction gives.
 func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 	var result operation.Result
-	if i.failure.there {
-		result.ErrorCode, result.ErrorMessage = c.errorTexts(i.failure.code, i.failure.message)
+	if i.failure.There {
+		result.ErrorCode, result.ErrorMessage = c.errorTexts(i.failure.Code, i.failure.Message)
 	}
 	var answer Answer
 	switch state := interactionState(i.status); {
@@ -62,7 +62,7 @@ func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 		if i.status == incomplete || i.status == budgetExceeded {
 			result.ErrorCode = i.status // a failure without an error code [M1]
 		}
-		answer = known(state, instant(i.updated), result)
+		answer = known(state, api.ParseTime(i.updated), result)
 	case i.status == "":
 		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
 	default:
@@ -70,7 +70,7 @@ func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 			c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(i.status, maxQuoted)),
 		)
 	}
-	answer.CreateTime = operation.Instant(instant(i.created))
+	answer.CreateTime = operation.Instant(api.ParseTime(i.created))
 	answer.CorrelationID = gemini.CorrelationOf(i.metadata)
 	return answer
 }

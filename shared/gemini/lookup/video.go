@@ -24,7 +24,7 @@ const (
 type video struct {
 	name     string
 	done     bool
-	failure  reported
+	failure  api.Failure
 	made     bool
 	uri      string // of the first that was made; "" if it is in the answer
 	filtered string // how many were withheld
@@ -51,7 +51,7 @@ func (v *video) members() api.Members {
 	return api.Members{
 		"name":  api.Text(&v.name),
 		"done":  api.Bool(&v.done),
-		"error": v.failure.read,
+		"error": v.failure.Read,
 		"response": api.Object(api.Members{"generateVideoResponse": api.Object(api.Members{
 			"generatedSamples":      api.Each(api.Object(api.Members{"video": v.readSample})),
 			"raiMediaFilteredCount": api.Scalar(&v.filtered),
@@ -76,20 +76,20 @@ func (v *video) readSample(s *api.JSON) error {
 // videoAnswer returns the answer that a video gives. Gemini gives no time for a video, so the
 // answer loses every tie [M4].
 func (c *Client) videoAnswer(name operation.Name, v video) Answer {
-	code := cmp.Or(v.failure.code, v.failure.status) // a gRPC code, or else a word
+	code := cmp.Or(v.failure.Code, v.failure.Status) // a gRPC code, or else a word
 	switch {
-	case !v.done && v.failure.there:
-		return unknown(c.problem(name.Resource, NoState, "the answer is an error: %s: %s", code, v.failure.message))
+	case !v.done && v.failure.There:
+		return unknown(c.problem(name.Resource, NoState, "the answer is an error: %s: %s", code, v.failure.Message))
 	case !v.done && v.name == "":
 		return unknown(c.problem(name.Resource, NoState, "the answer has no name and no state"))
 	case !v.done:
 		return known(operation.Running, time.Time{}, operation.Result{})
-	case v.failure.there:
+	case v.failure.There:
 		state := operation.Failed
 		if code == codeCancelled {
 			state = operation.Cancelled
 		}
-		return c.ended(state, code, v.failure.message)
+		return c.ended(state, code, v.failure.Message)
 	case v.made:
 		return known(operation.Succeeded, time.Time{}, operation.Result{OutputFile: v.uri, Inline: v.uri == ""})
 	}
