@@ -19,6 +19,10 @@ type Item struct {
 	// Key is the submitter's key for the request: printable text of at most 256 bytes. It is empty
 	// where there is none that can be read, unless the Reader names such items.
 	Key string
+	// Submitted is the submitter's key as it came, which may hold any text; a number is its digits. Only
+	// the first 4 KiB are kept. It is empty where there is none that can be read. Halves of surrogate
+	// pairs and bytes that are not UTF-8 are U+FFFD, so that a key with it identifies nothing [K4].
+	Submitted string
 	// Repeated: an item before it had the same key.
 	Repeated bool
 	// Response and Error are JSON as Gemini sent it. For an item that cannot be used, Error is this
@@ -30,6 +34,9 @@ type Item struct {
 // MaxItemBytes is the largest size of one item. A larger line of a file becomes an item with an
 // Error.
 const MaxItemBytes = api.MaxValueBytes
+
+// maxSubmittedBytes bounds Item.Submitted. It is far more than a job takes for a key.
+const maxSubmittedBytes = 4 << 10
 
 // maxKeyBytes keeps a key short enough for an idempotency key, which is sent in a header.
 const maxKeyBytes = 256

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -61,6 +62,10 @@ func (r *Reader) Next() (Item, error) {
 		item = parse(text)
 	}
 	item.Index = r.tally.Items
+	item.Submitted = item.Key
+	if len(item.Key) > maxSubmittedBytes {
+		item.Submitted = strings.Clone(item.Key[:maxSubmittedBytes]) // else the whole would be kept
+	}
 	item.Key, item.Repeated = r.add(item.Key)
 	return item, nil
 }
