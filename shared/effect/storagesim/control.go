@@ -13,16 +13,28 @@ type Point string
 
 // The points.
 const (
-	Begin Point = "begin" // of an upload; a small one is this request alone
-	Chunk Point = "chunk" // of an upload, except the last
-	Last  Point = "last"  // chunk of an upload
-	Get   Point = "get"   // an object's metadata
+	Begin    Point = "begin"    // of an upload; a small one is this request alone
+	Chunk    Point = "chunk"    // of an upload, except the last
+	Last     Point = "last"     // chunk of an upload
+	Get      Point = "get"      // an object's metadata
+	Download Point = "download" // an object's content
+	Compose  Point = "compose"
+	Delete   Point = "delete"
+	List     Point = "list" // a page of names
 )
 
 func pointOf(r *http.Request) Point {
 	switch {
+	case r.Method == http.MethodDelete:
+		return Delete
+	case r.URL.Query().Get("alt") == "media":
+		return Download
+	case r.Method == http.MethodGet && strings.HasSuffix(r.Pattern, "/o"):
+		return List
 	case r.Method == http.MethodGet:
 		return Get
+	case strings.HasSuffix(r.Pattern, "/compose"):
+		return Compose
 	case strings.HasPrefix(r.URL.Path, "/upload/"):
 		return Begin
 	case strings.HasSuffix(r.Header.Get("Content-Range"), "/*"):
@@ -37,7 +49,9 @@ type fault struct {
 	point      Point
 	status     int // of the answer; 0 ends the connection without one
 	retryAfter string
-	after      bool   // the request was served
+	after      bool // the request was served
+	cut        bool // the connection ends after so many bytes of the answer
+	bytes      int
 	before     func() // called first
 }
 
@@ -50,6 +64,10 @@ func (s *Sim) Fail(point Point, status int, retryAfter string) {
 // Lose makes the next request at a point be served and then answered with a status. 0 ends the
 // connection without an answer.
 func (s *Sim) Lose(point Point, status int) { s.add(&fault{point: point, status: status, after: true}) }
+
+// Cut ends the connection after so many bytes of the content that the next request at a point is
+// answered with.
+func (s *Sim) Cut(point Point, bytes int) { s.add(&fault{point: point, cut: true, bytes: bytes}) }
 
 // Before calls do before the next request at a point is served. The request waits for do.
 func (s *Sim) Before(point Point, do func()) { s.add(&fault{point: point, before: do}) }
@@ -69,21 +87,19 @@ func (s *Sim) Deny(permission string) {
 }
 
 // Put makes an object, in place of an existing one.
-func (s *Sim) Put(bucket, name, content string, metadata map[string]string) {
+func (s *Sim) Put(bucket, name, text string, metadata map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.generation++
-	object := &Object{Content: []byte(content)}
-	object.Bucket, object.Name, object.Metadata, object.Generation = bucket, name, metadata, s.generation
-	object.Size, object.Crc32c = uint64(len(content)), checksum(crc32.Checksum([]byte(content), castagnoli))
-	s.objects[bucket+"/"+name] = object
+	object := &Object{}
+	object.Bucket, object.Name, object.Metadata = bucket, name, metadata
+	s.keep(object, &content{memory: []byte(text), size: int64(len(text)), sum: crc32.Checksum([]byte(text), castagnoli)})
 }
 
 // Delete deletes an object, if it exists.
 func (s *Sim) Delete(bucket, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.objects, bucket+"/"+name)
+	s.remove(bucket + "/" + name)
 }
 
 // Names returns the names of all objects, each after its bucket, sorted.
@@ -98,7 +114,9 @@ func (s *Sim) Object(bucket, name string) Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if object := s.objects[bucket+"/"+name]; object != nil {
-		return *object
+		found := *object
+		found.Content = object.content.memory
+		return found
 	}
 	return Object{}
 }

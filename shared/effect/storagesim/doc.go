@@ -1,5 +1,5 @@
-// Package storagesim simulates Cloud Storage's JSON API as far as objects are created and their
-// metadata is read. The real client uses it over HTTP on a port of loopback. It injects faults into
+// Package storagesim simulates Cloud Storage's JSON API as far as objects are created, composed, read,
+// listed and deleted. The real client uses it over HTTP on a port of loopback. It injects faults into
 // requests for tests.
 //
 // It follows Google's documentation. An upload is one request (multipart), or a session whose
@@ -8,4 +8,8 @@
 // visible only with its last byte. The generation precondition is checked at the beginning and at
 // the end. Content that does not match the checksum sent with it is a 400 and makes no object. A
 // caller without the permission to delete gets 403, not 412, if an object exists.
+//
+// Of 1 to 32 objects another is composed, under the same precondition. A download may be a range. A
+// list has pages, by name, and lacks no object. There is no limit of updates a second, there are no
+// former versions, and nothing is deleted by lifecycle.
 package storagesim

@@ -3,7 +3,6 @@ package storagesim
 import (
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -19,15 +18,15 @@ type session struct {
 	bucket       string
 	object       storage.Object // as requested
 	precondition string         // ifGenerationMatch, empty for none
-	content      []byte
-	size         int64
-	sum          uint32
+	content      *content
 	done         *Object
 }
 
 // upload starts an upload. A multipart one also ends with this request.
 func (s *Sim) upload(w http.ResponseWriter, r *http.Request) (any, error) {
-	up := &session{bucket: r.PathValue("bucket"), precondition: r.URL.Query().Get("ifGenerationMatch")}
+	up := &session{
+		bucket: r.PathValue("bucket"), precondition: r.URL.Query().Get("ifGenerationMatch"), content: s.newContent(),
+	}
 	metadata, media, err := parts(r)
 	if err != nil {
 		return nil, err
@@ -41,7 +40,9 @@ func (s *Sim) upload(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if r.URL.Query().Get("uploadType") == "multipart" {
-		s.receive(up, media)
+		if err := s.receive(up, media); err != nil {
+			return nil, err
+		}
 		return s.complete(up, up.object.Crc32c)
 	}
 	s.made++
@@ -77,18 +78,19 @@ func parts(r *http.Request) (metadata, media []byte, err error) {
 }
 
 // may checks what does not depend on the content.
-func (s *Sim) may(up *session) error {
-	at := up.bucket + "/" + up.object.Name
+func (s *Sim) may(up *session) error { return s.mayCreate(up.bucket, up.object.Name, up.precondition) }
+
+// mayCreate checks whether an object may be created under a precondition; empty for none.
+func (s *Sim) mayCreate(bucket, name, precondition string) error {
+	at := bucket + "/" + name
 	switch {
-	case !slices.Contains(s.config.Buckets, up.bucket):
+	case !slices.Contains(s.config.Buckets, bucket):
 		return refusal(http.StatusNotFound, "The specified bucket does not exist.")
 	case s.denied["storage.objects.create"]:
-		return refusal(http.StatusForbidden, "Caller does not have storage.objects.create access to the Google Cloud "+
-			"Storage object.")
+		return lacks("storage.objects.create")
 	case s.objects[at] != nil && s.denied["storage.objects.delete"]:
-		return refusal(http.StatusForbidden, "Caller does not have storage.objects.delete access to the Google Cloud "+
-			"Storage object.")
-	case up.precondition != "" && up.precondition != fmt.Sprint(s.generationOf(at)):
+		return lacks("storage.objects.delete")
+	case precondition != "" && precondition != fmt.Sprint(s.generationOf(at)):
 		return refusal(http.StatusPreconditionFailed, "At least one of the pre-conditions you specified did not hold.")
 	}
 	return nil
@@ -117,19 +119,22 @@ func (s *Sim) resume(w http.ResponseWriter, r *http.Request) (any, error) {
 		return &up.done.Object, nil
 	}
 	from, last, err := contentRange(r.Header.Get("Content-Range"))
-	known := up.size - from // bytes of the chunk that were received before
+	known := up.content.size - from // bytes of the chunk that were received before
 	switch {
 	case err != nil:
 		return nil, err
 	case from >= 0 && known < 0:
-		return nil, refusal(http.StatusBadRequest, "The chunk begins at %d, behind the %d bytes received.", from, up.size)
+		return nil, refusal(http.StatusBadRequest, "The chunk begins at %d, behind the %d bytes received.", from, up.content.size)
 	case !last && len(chunk)%(256<<10) != 0:
 		return nil, refusal(http.StatusBadRequest, "A chunk of %d bytes is no multiple of 256 KiB.", len(chunk))
 	case from >= 0 && known < int64(len(chunk)):
-		s.receive(up, chunk[known:])
+		err = s.receive(up, chunk[known:])
+	}
+	if err != nil {
+		return nil, err
 	}
 	if !last {
-		w.Header().Set("Range", fmt.Sprintf("bytes=0-%d", up.size-1))
+		w.Header().Set("Range", fmt.Sprintf("bytes=0-%d", up.content.size-1))
 		if r.Header.Get("X-Guploader-No-308") == "yes" {
 			w.Header().Set("X-Http-Status-Code-Override", "308")
 			w.WriteHeader(http.StatusOK)
@@ -164,29 +169,24 @@ func contentRange(header string) (from int64, last bool, err error) {
 }
 
 // receive adds content to an upload.
-func (s *Sim) receive(up *session, content []byte) {
-	content = slices.Clone(content)
-	if s.damaged > 0 && len(content) > 0 {
+func (s *Sim) receive(up *session, sent []byte) error {
+	if s.damaged > 0 && len(sent) > 0 {
 		s.damaged--
-		content[0] ^= 1
+		sent = slices.Clone(sent)
+		sent[0] ^= 1
 	}
-	up.sum = crc32.Update(up.sum, castagnoli, content)
-	up.size += int64(len(content))
-	if !s.config.ChecksumsOnly {
-		up.content = append(up.content, content...)
-	}
+	_, err := up.content.Write(sent)
+	return err
 }
 
 // complete makes the object of an upload, if its content matches the checksum that was sent with
 // it.
 func (s *Sim) complete(up *session, sent string) (any, error) {
-	if sum := checksum(up.sum); sent != "" && sent != sum {
+	if sum := checksum(up.content.sum); sent != "" && sent != sum {
 		return nil, refusal(http.StatusBadRequest, "Provided CRC32C %q doesn't match calculated CRC32C %q.", sent, sum)
 	}
-	s.generation++
-	up.done = &Object{Object: up.object, Content: up.content}
-	up.done.Bucket, up.done.Generation = up.bucket, s.generation
-	up.done.Size, up.done.Crc32c = uint64(up.size), checksum(up.sum)
-	s.objects[up.bucket+"/"+up.object.Name] = up.done
+	up.done = &Object{Object: up.object}
+	up.done.Bucket = up.bucket
+	s.keep(up.done, up.content)
 	return &up.done.Object, nil
 }
