@@ -35,6 +35,8 @@ type Input struct {
 	// Tokens is an estimate of the input's tokens, for people.
 	Tokens int64  `json:"tokens,omitempty" firestore:"tokens,omitempty"`
 	Object string `json:"object" firestore:"object"`
+	// Checked: every line was checked before the job was submitted, not its key alone.
+	Checked bool `json:"checked,omitempty" firestore:"checked,omitempty"`
 }
 
 // A Phase is how far a job is.
@@ -78,14 +80,17 @@ type Job struct {
 	// Cut is how many bytes of the input are in parts, Parts the number of the last part.
 	Cut   int64 `json:"cut" firestore:"cut"`
 	Parts int   `json:"parts" firestore:"parts"`
-	// Batches counts the batches that Gemini accepted and that were consumed, Accepted those it accepted.
+	// Batches counts the batches that were collected and consumed.
 	Batches int         `json:"batches" firestore:"batches"`
-	Round   int         `json:"round" firestore:"round"` // the highest of a part
+	Twins   int         `json:"twins,omitempty" firestore:"twins,omitempty"` // as in Part, of consumed parts
+	Round   int         `json:"round" firestore:"round"`                     // the highest of a part
 	Waiting []Gathering `json:"waiting,omitempty" firestore:"waiting,omitempty"`
 	// Refusals counts, by the number of the first part, the pieces that were made of it [J5].
 	Refusals map[string]int `json:"refusals,omitempty" firestore:"refusals,omitempty"`
 	Counts   Counts         `json:"counts" firestore:"counts"`
 	Usage    Usage          `json:"usage" firestore:"usage"`
+	// Invalid is what is wrong with the input, of which nothing was sent then.
+	Invalid string `json:"invalid,omitempty" firestore:"invalid,omitempty"`
 	// Refusal is what Gemini said when it last refused a batch as a whole.
 	Refusal string `json:"refusal,omitempty" firestore:"refusal,omitempty"`
 	// Cancelled is who asked to cancel the job; Stopped is why no further batch is started.

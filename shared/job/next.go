@@ -42,32 +42,33 @@ type Step struct {
 	// Start and Cancel are parts whose step is to be planned. Finish: that of the job is.
 	Start, Cancel []operation.Key
 	Finish        bool
-	// Free are parts that no longer count as a batch that runs.
-	Free []operation.Key
+	// Running are the parts that count as batches that run, once the step is taken. Parts that were not
+	// given to Next are not among them.
+	Running []operation.Key
 }
 
 // Changed reports whether there is anything to write.
 func (s Step) Changed() bool { return len(s.Parts) > 0 || s.Finish || len(s.Cancel) > 0 }
 
 // Next decides what a job does next. open are the parts that are open, the oldest first: all of them, or
-// as many as more says there are behind them. free is how many batches may be started in the whole ledger.
-// Everything in a Step is one commit; then Next is called again.
-func Next(now time.Time, j Job, open []Part, more bool, free int) Step {
+// as many as more says there are behind them. most is how many batches of the job may run at once, as far
+// as other jobs leave room. Everything in a Step is one commit; then Next is called again.
+func Next(now time.Time, j Job, open []Part, more bool, most int) Step {
 	n := next{Step: Step{Job: j}, now: operation.Instant(now), open: open, more: more}
 	n.Job.Waiting = slices.Clone(j.Waiting)
-	if j.Phase != Running {
-		return n.Step
+	if j.Phase == Running {
+		n.consume()
+		n.stop()
+		n.split()
+		n.gather()
+		n.start(most)
+		n.cancel()
+		n.finish()
 	}
-	n.consume()
-	n.stop()
-	n.split()
-	n.gather()
-	n.start(free)
-	n.cancel()
-	n.finish()
 	if n.Changed() {
 		n.Job.SteppedAt = n.now
 	}
+	n.Step.Running = n.running()
 	return n.Step
 }
 
@@ -109,8 +110,7 @@ const mostConsumed = 100
 // consume counts what was collected or released, and gives the open requests to parts of the next round.
 func (n *next) consume() {
 	n.each(func(p Part) bool {
-		n.Free = append(n.Free, p.Key)
-		n.Job.Batches++
+		n.Job.Batches, n.Job.Twins = n.Job.Batches+1, n.Job.Twins+p.Twins
 		n.Job.Counts, n.Job.Usage = n.Job.Counts.Add(p.Counts), n.Job.Usage.Add(p.Usage)
 		n.wait(p.Round+1, p.Again)
 		p.State = Consumed
@@ -121,7 +121,6 @@ func (n *next) consume() {
 		if p.Released == nil {
 			return true
 		}
-		n.Free = append(n.Free, p.Key)
 		n.wait(p.Round+1, p.Sources) // its batch may still run: the round counts [J5]
 		p.State = Released
 		n.put(p)
@@ -173,8 +172,10 @@ func (n *next) create(round, root, depth int, sources []Source) {
 // split only once another batch was accepted: what all batches are refused for is not in the requests.
 func (n *next) split() {
 	n.each(func(p Part) bool {
-		n.Free = append(n.Free, p.Key)
-		root := cmp.Or(p.Root, p.Number)
+		root, round := cmp.Or(p.Root, p.Number), p.Round
+		if p.Batch != "" { // Gemini had taken it: its requests were sent [J5]
+			round++
+		}
 		made := n.Job.Refusals[strconv.Itoa(root)]
 		n.Job.Refusal = cmp.Or(p.Problem, n.Job.Refusal)
 		accepted := n.Job.Batches > 0 || slices.ContainsFunc(n.open, func(o Part) bool { return o.State == Started })
@@ -183,10 +184,9 @@ func (n *next) split() {
 		})
 		switch {
 		case p.Depth > 0 && !accepted && others:
-			n.Free = n.Free[:len(n.Free)-1]
 			return true // what becomes of the others decides
 		case n.Job.Ending(), p.Depth > 0 && !accepted, len(p.Pieces) < 2, made+len(p.Pieces) > mostPieces,
-			made == 0 && len(n.Job.Refusals) >= mostRoots, n.full(len(p.Pieces)):
+			made == 0 && len(n.Job.Refusals) >= mostRoots, n.full(len(p.Pieces)), round > n.Job.Options.MaxAttempts:
 			p.State = Dropped
 		default:
 			refusals := map[string]int{strconv.Itoa(root): made + len(p.Pieces)}
@@ -197,7 +197,7 @@ func (n *next) split() {
 			}
 			n.Job.Refusals = refusals
 			for _, piece := range p.Pieces {
-				n.create(p.Round, root, p.Depth+1, []Source{piece})
+				n.create(round, root, p.Depth+1, []Source{piece})
 			}
 			p.State = Consumed
 		}

@@ -102,18 +102,18 @@ func TestNextGivesUp(t *testing.T) {
 	}
 }
 
-// Parts start while both the job and the ledger have a free batch, the oldest first.
+// Parts start while both the job and the ledger have room for a batch, the oldest first.
 func TestNextStarts(t *testing.T) {
-	for _, test := range []struct{ maxBatches, free, want int }{
-		{5, 0, 0}, {5, 2, 2}, {1, 5, 0}, {2, 5, 1}, {5, 5, 3},
+	for _, test := range []struct{ maxBatches, most, want int }{
+		{5, 0, 0}, {5, 1, 0}, {5, 3, 2}, {1, 5, 0}, {2, 5, 1}, {5, 5, 3},
 	} {
 		j, open := waiting(job.Options{MaxBatches: test.maxBatches}, 0, 0)
 		j.Waiting = nil
 		for n := 2; n <= 4; n++ {
 			open = append(open, job.Part{Number: n, State: job.Planned, Round: 1, WaitingSince: midnight})
 		}
-		step := job.Next(midnight, j, open, false, test.free)
-		if len(step.Start) != test.want || len(step.Parts) != test.want {
+		step := job.Next(midnight, j, open, false, test.most)
+		if len(step.Start) != test.want || len(step.Parts) != test.want || len(step.Running) != 1+test.want {
 			t.Errorf("%+v: %d starts, %d parts", test, len(step.Start), len(step.Parts))
 		}
 		if test.want > 0 && step.Parts[0].Number != 2 {
@@ -130,9 +130,9 @@ func TestNextFrees(t *testing.T) {
 	open[0].Counts = job.Counts{Done: 1, Invalid: 2, Truncated: 3, Refused: 4, Failed: 5, Unmatched: 6}
 	open[0].Usage = job.Usage{Input: 7, Output: 8, Thinking: 9, Cached: 10}
 	open = append(open, job.Part{Number: 2, State: job.Planned, Round: 1, WaitingSince: midnight})
-	step := job.Next(midnight, j, open, false, 0)
-	if len(step.Free) != 1 || len(step.Start) != 1 {
-		t.Errorf("%d freed, %d started", len(step.Free), len(step.Start))
+	step := job.Next(midnight, j, open, false, 1)
+	if len(step.Running) != 1 || len(step.Start) != 1 {
+		t.Errorf("%d run, %d started", len(step.Running), len(step.Start))
 	}
 	counts, usage := step.Job.Counts, step.Job.Usage
 	if counts != open[0].Counts || usage != open[0].Usage || step.Job.Batches != 1 {
@@ -143,7 +143,51 @@ func TestNextFrees(t *testing.T) {
 	}
 }
 
-// A piece that is refused waits for what becomes of the others; its batch is not free before.
+// A part counts as a batch that runs for ten minutes after Gemini took no further one, and again once it is
+// started.
+func TestNextGivesBack(t *testing.T) {
+	for _, test := range []struct {
+		state job.State
+		waits job.Wait
+		since time.Duration
+		want  int
+	}{
+		{job.Starting, job.WaitsForQuota, 10*time.Minute - 1, 1}, {job.Starting, job.WaitsForQuota, 10 * time.Minute, 0},
+		{job.Starting, job.WaitsForIntent, time.Hour, 1}, {job.Started, job.WaitsForQuota, time.Hour, 1},
+	} {
+		j, open := waiting(job.Options{}, 0, 0)
+		j.Waiting = nil
+		open[0].State, open[0].Waits, open[0].WaitsSince = test.state, test.waits, midnight.Add(-test.since)
+		if step := job.Next(midnight, j, open, false, 1); len(step.Running) != test.want {
+			t.Errorf("%+v: %v", test, step.Running)
+		}
+	}
+}
+
+// The pieces of a batch that Gemini had taken are sent once more: they are of the next round, or final [J5].
+func TestNextSplitsFailed(t *testing.T) {
+	for attempts, want := range map[int]job.State{1: job.Dropped, 2: job.Consumed} {
+		j, open := waiting(job.Options{MaxAttempts: attempts}, 0, 0)
+		j.Waiting = nil
+		open[0].State, open[0].Batch = job.Refused, "batches/a"
+		open[0].Pieces = []job.Source{
+			{Object: "input", Length: 1, Requests: 1}, {Object: "input", Offset: 1, Length: 1, Requests: 1},
+		}
+		pieces := map[int]int{} // by round
+		for _, p := range job.Next(midnight, j, open, false, 5).Parts {
+			if p.Number == 1 && p.State != want {
+				t.Errorf("of %d attempts: %s", attempts, p.State)
+			} else if p.Number > 1 {
+				pieces[p.Round]++
+			}
+		}
+		if want == job.Consumed && (len(pieces) != 1 || pieces[2] != 2) {
+			t.Errorf("by round: %v", pieces)
+		}
+	}
+}
+
+// A piece that is refused waits for what becomes of the others.
 func TestNextWaitsForOthers(t *testing.T) {
 	j, open := waiting(job.Options{}, 0, 0)
 	j.Waiting, j.Parts = nil, 2
@@ -151,12 +195,12 @@ func TestNextWaitsForOthers(t *testing.T) {
 	refused := job.Part{Number: 2, Root: 1, Depth: 1, State: job.Refused, Round: 1, Pieces: pieces, WaitingSince: midnight}
 	open[0].State = job.Starting
 	open = append(open, refused)
-	if step := job.Next(midnight, j, open, false, 5); step.Changed() || len(step.Free) > 0 {
+	if step := job.Next(midnight, j, open, false, 5); step.Changed() || len(step.Running) != 1 {
 		t.Errorf("another is starting: %+v", step)
 	}
 	open[0].State = job.Started
 	step := job.Next(midnight, j, open, false, 5)
-	if len(step.Start) != 2 || step.Job.Refusals["1"] != 2 || len(step.Free) != 1 {
+	if len(step.Start) != 2 || step.Job.Refusals["1"] != 2 || len(step.Running) != 3 {
 		t.Errorf("another was accepted: %+v", step)
 	}
 	for _, p := range step.Parts[:2] {

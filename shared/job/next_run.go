@@ -2,6 +2,7 @@ package job
 
 import (
 	"slices"
+	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -26,29 +27,48 @@ func (n *next) ending() string {
 	}
 }
 
-// start plans the start of parts, while the job and the ledger have a free batch. A job that ends drops them.
-func (n *next) start(free int) {
-	running := 0
-	for _, p := range n.open {
-		if p.State.Running() {
-			running++
-		}
-	}
-	free += len(n.Free)
+// start plans the start of parts, while the job and the ledger have room for a batch. A job that ends drops
+// them.
+func (n *next) start(most int) {
 	n.each(func(p Part) bool {
 		switch {
 		case n.Job.Ending():
 			p.State, p.Problem = Dropped, n.ending()
-		case running >= n.Job.Options.MaxBatches || free <= 0:
+		case len(n.running()) >= most || n.started() >= n.Job.Options.MaxBatches:
 			return false
 		default:
 			p.State = Starting
-			running, free = running+1, free-1
 			n.Start = append(n.Start, p.Key)
 		}
 		n.put(p)
 		return len(n.Parts) < 3*mostConsumed
 	}, Planned)
+}
+
+// started counts the parts that are started, or about to be.
+func (n *next) started() int {
+	count := 0
+	for _, p := range n.open {
+		if p.State.Running() {
+			count++
+		}
+	}
+	return count
+}
+
+// keepFor is how long a part counts as a batch that runs while Gemini takes no further batches.
+const keepFor = 10 * time.Minute
+
+// running returns the parts that count as batches that run.
+func (n *next) running() []operation.Key {
+	var keys []operation.Key
+	for _, p := range n.open {
+		given := p.State == Starting && p.Waits == WaitsForQuota && n.now.Sub(p.WaitsSince) >= keepFor
+		if p.State.Running() && !given {
+			keys = append(keys, p.Key)
+		}
+	}
+	return keys
 }
 
 // cancel plans to cancel the batches of a cancelled job, and those that were released.
@@ -78,6 +98,8 @@ func (n *next) finish() {
 func (j Job) Verdict() (operation.State, string) {
 	notDone := j.Counts.NotDone()
 	switch {
+	case j.Invalid != "":
+		return operation.Failed, "the input is not valid: " + j.Invalid
 	case j.Cancelled != nil:
 		return operation.Cancelled, "the job was cancelled"
 	case j.Options.MaxFailures.Exceeded(notDone, j.Input.Requests):

@@ -78,14 +78,7 @@ func (w *world) open() []job.Part {
 func (w *world) advance() {
 	w.Helper()
 	for range 1000 {
-		open := w.open()
-		running := 0
-		for _, p := range open {
-			if p.State.Running() {
-				running++
-			}
-		}
-		step := job.Next(w.now, w.job, open, false, 3-running)
+		step := job.Next(w.now, w.job, w.open(), false, 3)
 		if !step.Changed() {
 			return
 		}
@@ -359,15 +352,18 @@ func TestVerdict(t *testing.T) {
 // Where Gemini accepted no batch, its words are the job's; else the tolerance is.
 func TestVerdictSaysWhy(t *testing.T) {
 	for _, test := range []struct {
-		batches int
-		refusal string
-		want    string
+		batches          int
+		refusal, invalid string
+		want             string
 	}{
-		{0, "no billing", "Gemini refused every batch: no billing"},
-		{1, "no billing", "more requests were not done than --max-failures allows"},
-		{0, "", "more requests were not done than --max-failures allows"},
+		{0, "no billing", "", "Gemini refused every batch: no billing"},
+		{1, "no billing", "", "more requests were not done than --max-failures allows"},
+		{0, "", "", "more requests were not done than --max-failures allows"},
+		{0, "", "line 3 has no key", "the input is not valid: line 3 has no key"},
 	} {
-		j := withNotDone(job.Job{Batches: test.batches, Refusal: test.refusal, Input: job.Input{Requests: 1}}, 1)
+		j := withNotDone(job.Job{
+			Batches: test.batches, Refusal: test.refusal, Invalid: test.invalid, Input: job.Input{Requests: 1},
+		}, 1)
 		if _, why := j.Verdict(); why != test.want {
 			t.Errorf("%+v: %q", test, why)
 		}

@@ -24,6 +24,17 @@ const (
 // Open reports whether a part still has to be decided about.
 func (s State) Open() bool { return s != Dropped && s != Consumed && s != Released }
 
+// A Wait is why the start of a part was put off.
+type Wait string
+
+// What the start of a part waits for.
+const (
+	WaitsForQuota  Wait = "quota"  // Gemini takes no further batch now
+	WaitsForAccess Wait = "access" // Gemini refuses the API key, or the project may not do this
+	WaitsForIntent Wait = "intent" // a batch may have been created: an event or Gemini's list decides
+	WaitsForGemini Wait = "gemini" // Gemini fails, or cannot be reached
+)
+
 // Running reports whether the part counts as one of the batches that run.
 func (s State) Running() bool { return s == Starting || s == Started }
 
@@ -79,8 +90,10 @@ type Part struct {
 	Creations int `json:"creations,omitempty" firestore:"creations,omitempty"`
 	// Batch is the one that the part's intent is bound to.
 	Batch operation.Key `json:"batch,omitempty" firestore:"batch,omitempty"`
-	// Waits says why a start was put off, such as rate-limited, and WaitsSince since when.
-	Waits      string    `json:"waits,omitempty" firestore:"waits,omitempty"`
+	// Twins counts batches that were created for the part beside its own. They are never collected.
+	Twins int `json:"twins,omitempty" firestore:"twins,omitempty"`
+	// Waits says why a start was put off, and WaitsSince since when.
+	Waits      Wait      `json:"waits,omitempty" firestore:"waits,omitempty"`
 	WaitsSince time.Time `json:"waitsSince,omitzero" firestore:"waitsSince,omitempty"`
 	// Problem is why the part was refused or dropped, in Gemini's words where they are its.
 	Problem string `json:"problem,omitempty" firestore:"problem,omitempty"`
@@ -104,8 +117,10 @@ type Results struct {
 	Failed    []Object `json:"failedLines,omitempty" firestore:"failedLines,omitempty"` // lines of failed.jsonl
 	Again     []Source `json:"again,omitempty" firestore:"again,omitempty"`             // requests to be tried again
 	Unmatched []Object `json:"unmatched,omitempty" firestore:"unmatched,omitempty"`     // lines that no request asked for
-	Counts    Counts   `json:"counts,omitzero" firestore:"counts,omitempty"`
-	Usage     Usage    `json:"usage,omitzero" firestore:"usage,omitempty"`
+	// Seen are the keys whose lines were read, while the collect is not complete.
+	Seen   []Object `json:"seen,omitempty" firestore:"seen,omitempty"`
+	Counts Counts   `json:"counts,omitzero" firestore:"counts,omitempty"`
+	Usage  Usage    `json:"usage,omitzero" firestore:"usage,omitempty"`
 }
 
 // Counts are the numbers of requests by their final outcome.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
@@ -30,17 +29,6 @@ func JobPath(key operation.Key) Path { return rootPath(JobsCollection, key.ID())
 func partPath(key operation.Key) Path {
 	of, number, _ := operation.ParsePart(string(key))
 	return JobPath(of).Child(PartsCollection, fmt.Sprintf("%05d", number))
-}
-
-// runningPath is the one document of the batches that run for jobs.
-const runningPath Path = PassesCollection + "/batches"
-
-// RunningBatches are the parts that count as batches that run, of all jobs together.
-type RunningBatches struct {
-	Schema  int   `json:"schema" firestore:"schema"`
-	Version int64 `json:"version" firestore:"version"`
-	// Parts has since when each counts, by the document id of its key.
-	Parts map[string]time.Time `json:"parts,omitempty" firestore:"parts,omitempty"`
 }
 
 // A StoredPart is a part as it was read, for writes that hold only while it is unchanged.
@@ -129,16 +117,6 @@ func (l jobsReader) OpenParts(
 		return page, fmt.Errorf("reading the open parts of %s: %w", key, err)
 	}
 	return page, nil
-}
-
-// Running returns how many batches count as running, of all jobs, and how many may.
-func (l jobsReader) Running(ctx context.Context) (running, most int, err error) {
-	snapshot, err := l.store.Get(ctx, runningPath)
-	if err != nil {
-		return 0, 0, fmt.Errorf("reading the batches that run: %w", err)
-	}
-	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return runningPath })
-	return len(s.Parts), l.settings.maxBatches(), err
 }
 
 // writeJob returns the write of a job. Every job is written through it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -71,7 +70,7 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 // advance takes one step. The messages are nil where there is none to take.
 func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []Message, error) {
 	j, snapshot, err := l.job(ctx, key, runningPath, OperationPath(key))
-	if err != nil || j.Phase != job.Running {
+	if err != nil || j.Phase == job.Splitting || j.Phase == job.Ended {
 		return j.Job, nil, err
 	}
 	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
@@ -91,12 +90,17 @@ func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []M
 		open[i], docs[p.Key] = p.Part, p.doc
 	}
 	now := operation.Instant(snapshot.ReadTime)
-	step := job.Next(now, j.Job, open, page.Next != Cursor{}, l.settings.maxBatches()-len(running.Parts))
+	kept := running.without(key, open, page.Next != Cursor{})
+	step := job.Next(now, j.Job, open, page.Next != Cursor{}, l.settings.maxBatches()-len(kept.Parts))
+	writes := kept.with(step.Running, running, snapshot.Documents[1], now)
 	if !step.Changed() {
-		return j.Job, nil, nil
+		if len(writes) > 0 {
+			err = l.commit(ctx, writes...)
+		}
+		return j.Job, nil, err
 	}
 	j.Job = step.Job
-	writes := []Write{writeJob(j)}
+	writes = append(writes, writeJob(j))
 	for _, p := range step.Parts {
 		doc, known := docs[p.Key]
 		if !known {
@@ -108,9 +112,7 @@ func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []M
 	if err != nil {
 		return j.Job, nil, err
 	}
-	writes = append(writes, planned...)
-	writes = append(writes, countRunning(snapshot.Documents[1], running, step, now)...)
-	return j.Job, messages, l.commit(ctx, writes...)
+	return j.Job, messages, l.commit(ctx, append(writes, planned...)...)
 }
 
 // planSteps plans the effects of a step.
@@ -143,25 +145,6 @@ func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]W
 	}
 	_, write := l.writeRecord(record, p.record, now)
 	return append(append(parts.writes, p.writes...), write), append(parts.messages, p.messages...), nil
-}
-
-// countRunning returns the write of the batches that run, where a step starts or ends one.
-func countRunning(doc Document, s RunningBatches, step job.Step, now time.Time) []Write {
-	if len(step.Start)+len(step.Free) == 0 {
-		return nil
-	}
-	s.Parts = maps.Clone(s.Parts)
-	if s.Parts == nil {
-		s.Parts = map[string]time.Time{}
-	}
-	for _, key := range step.Free {
-		delete(s.Parts, escapeID(string(key)))
-	}
-	for _, key := range step.Start {
-		s.Parts[escapeID(string(key))] = now
-	}
-	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1
-	return []Write{{Path: doc.Path, Token: doc.Token, Data: s}}
 }
 
 // expireParts gives a job that has ended, and its parts, the time at which they may be deleted.
@@ -217,67 +200,4 @@ func ended(j job.Job) operation.Event {
 		e.Result.ErrorCode = string(state)
 	}
 	return e
-}
-
-// Cancel records that an operator cancels a job, and advances it: nothing more is started, Gemini is asked
-// to cancel what runs, and what succeeded is kept. Success wins a race. It returns the request that stands.
-// Errors: ErrNoJob; ErrSettled; ErrNoReason; else as Ingest. Calling it again is safe.
-func (l Jobs) Cancel(ctx context.Context, key operation.Key, d Decision) (operation.Decided, error) {
-	var stands operation.Decided
-	err := l.retry(ctx, "cancelling "+string(key), func(int) error {
-		j, snapshot, err := l.job(ctx, key)
-		switch {
-		case err != nil:
-			return err
-		case d.Why == "":
-			return ErrNoReason
-		case j.Cancelled != nil:
-			stands = *j.Cancelled
-			return nil
-		case j.Phase == job.Finishing || j.Phase == job.Ended:
-			return fmt.Errorf("%w: its batches have all ended", ErrSettled)
-		}
-		j.Cancelled = d.at(snapshot.ReadTime)
-		stands = *j.Cancelled
-		return l.commit(ctx, writeJob(j))
-	})
-	if err != nil {
-		return stands, err
-	}
-	_, err = l.Advance(ctx, key)
-	return stands, err
-}
-
-// Release gives up the batch of a part, on an operator's decision: its requests go into a new part, and
-// Gemini is asked to cancel the batch, whose result is never collected [J6]. What it did meanwhile is paid
-// for twice. Errors: ErrNoJob; ErrNoReason; ErrNotRunning; else as Ingest. Calling it again is safe.
-func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (operation.Decided, error) {
-	var stands operation.Decided
-	err := l.retry(ctx, "releasing "+string(part), func(int) error {
-		p, _, err := l.Part(ctx, part)
-		switch {
-		case err != nil:
-			return err
-		case d.Why == "":
-			return ErrNoReason
-		case p.Released != nil:
-			stands = *p.Released
-			return nil
-		case p.State != job.Started:
-			return fmt.Errorf("%w: it is %s", ErrNotRunning, p.State)
-		}
-		now, err := l.now(ctx)
-		if err != nil {
-			return err
-		}
-		p.Released = d.at(now)
-		stands = *p.Released
-		return l.commit(ctx, writePart(p))
-	})
-	if err != nil {
-		return stands, err
-	}
-	of, _, _ := operation.ParsePart(string(part))
-	_, err = l.Advance(ctx, of)
-	return stands, err
 }

@@ -12,12 +12,14 @@ func frozenJob() job.Job {
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 4,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "1%", StopAfter: "5",
 		},
-		Input:   job.Input{SHA256: "0a1b", Bytes: 6, Requests: 7, Tokens: 8, Object: "nightly/input"},
-		Storage: "gs://bucket/jobs", JobKind: "reviews", Phase: job.Running, Cut: 9, Parts: 10, Batches: 11, Round: 12,
+		Input:   job.Input{SHA256: "0a1b", Bytes: 6, Requests: 7, Tokens: 8, Object: "nightly/input", Checked: true},
+		Storage: "gs://bucket/jobs", JobKind: "reviews", Phase: job.Running, Cut: 9, Parts: 10, Batches: 11, Twins: 1,
+		Round: 12,
 		Waiting: []job.Gathering{{
 			Round: 2, Sources: []job.Source{frozenSource("nightly/again")}, Requests: 13, Bytes: 14, Since: at(1),
 		}},
 		Refusals: map[string]int{"3": 10}, Counts: frozenCounts(), Usage: frozenUsage(), Refusal: "INVALID_ARGUMENT",
+		Invalid:   "line 3 has no key",
 		Cancelled: &operation.Decided{At: at(2), By: "operator", Why: "a test"}, Stopped: "too many",
 		Output: job.Output{
 			Results: frozenObject("results.jsonl"), Failed: frozenObject("failed.jsonl"),
@@ -32,13 +34,13 @@ func frozenPart() job.Part {
 		Schema: 2, Version: 1, Key: "jobs/nightly/00012", Number: 12, Round: 2, Root: 3, Depth: 4, State: job.Started,
 		Sources: []job.Source{frozenSource("nightly/input")}, Requests: 5, Bytes: 6,
 		Files: []job.File{{Name: "files/abc", ExpiresAt: at(1)}}, Creations: 7, Batch: "batches/abc-123",
-		Waits: "rate-limited", WaitsSince: at(2), Problem: "a problem",
+		Twins: 1, Waits: job.WaitsForQuota, WaitsSince: at(2), Problem: "a problem",
 		Pieces: []job.Source{frozenSource("nightly/piece")}, CancelPlanned: true,
 		Released: &operation.Decided{At: at(3), By: "operator", Why: "a test"},
 		Results: job.Results{
 			Final: []job.Object{frozenObject("final")}, Failed: []job.Object{frozenObject("failed")},
 			Again: []job.Source{frozenSource("again")}, Unmatched: []job.Object{frozenObject("unmatched")},
-			Counts: frozenCounts(), Usage: frozenUsage(),
+			Seen: []job.Object{frozenObject("seen")}, Counts: frozenCounts(), Usage: frozenUsage(),
 		},
 		CreatedAt: at(4), WaitingSince: at(5), ExpireAt: at(6),
 	}

@@ -1,0 +1,72 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Cancel records that an operator cancels a job, and advances it: nothing more is started, Gemini is asked
+// to cancel what runs, and what succeeded is kept. Success wins a race. It returns the request that stands.
+// Errors: ErrNoJob; ErrSettled; ErrNoReason; else as Ingest. Calling it again is safe.
+func (l Jobs) Cancel(ctx context.Context, key operation.Key, d Decision) (operation.Decided, error) {
+	var stands operation.Decided
+	err := l.retry(ctx, "cancelling "+string(key), func(int) error {
+		j, snapshot, err := l.job(ctx, key)
+		switch {
+		case err != nil:
+			return err
+		case d.Why == "":
+			return ErrNoReason
+		case j.Cancelled != nil:
+			stands = *j.Cancelled
+			return nil
+		case j.Phase == job.Finishing || j.Phase == job.Ended:
+			return fmt.Errorf("%w: its batches have all ended", ErrSettled)
+		}
+		j.Cancelled = d.at(snapshot.ReadTime)
+		stands = *j.Cancelled
+		return l.commit(ctx, writeJob(j))
+	})
+	if err != nil {
+		return stands, err
+	}
+	_, err = l.Advance(ctx, key)
+	return stands, err
+}
+
+// Release gives up the batch of a part, on an operator's decision: its requests go into a new part, and
+// Gemini is asked to cancel the batch, whose result is never collected [J6]. What it did meanwhile is paid
+// for twice. Errors: ErrNoJob; ErrNoReason; ErrNotRunning; else as Ingest. Calling it again is safe.
+func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (operation.Decided, error) {
+	var stands operation.Decided
+	err := l.retry(ctx, "releasing "+string(part), func(int) error {
+		p, _, err := l.Part(ctx, part)
+		switch {
+		case err != nil:
+			return err
+		case d.Why == "":
+			return ErrNoReason
+		case p.Released != nil:
+			stands = *p.Released
+			return nil
+		case p.State != job.Started:
+			return fmt.Errorf("%w: it is %s", ErrNotRunning, p.State)
+		}
+		now, err := l.now(ctx)
+		if err != nil {
+			return err
+		}
+		p.Released = d.at(now)
+		stands = *p.Released
+		return l.commit(ctx, writePart(p))
+	})
+	if err != nil {
+		return stands, err
+	}
+	of, _, _ := operation.ParsePart(string(part))
+	_, err = l.Advance(ctx, of)
+	return stands, err
+}
