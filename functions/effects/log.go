@@ -66,6 +66,9 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 	if report.Cause != nil {
 		attributes = append(attributes, "error", said(report.Cause))
 	}
+	if report.FollowErr != nil {
+		level, attributes = slog.LevelWarn, append(attributes, "follow_error", report.FollowErr)
+	}
 	log.Log(ctx, level, "effect", attributes...)
 	f.alert(ctx, m, report)
 }

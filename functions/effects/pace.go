@@ -2,6 +2,7 @@ package effects
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
@@ -114,8 +115,8 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	defer cancel()
 	for {
 		report, err := f.inTurn(ctx, patience, m)
-		again := report.Outcome == effect.Failed || report.Outcome == effect.Busy
-		if err != nil || !again {
+		again := []effect.Outcome{effect.Failed, effect.Busy, effect.Postponed}
+		if err != nil || !slices.Contains(again, report.Outcome) {
 			return report, err
 		}
 		next := ledger.Message{Operation: m.Operation, Effect: report.Replay.Effect, Attempt: report.Lease.Attempt + 1}

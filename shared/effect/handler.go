@@ -33,6 +33,13 @@ type Handler interface {
 	Perform(ctx context.Context, task Task) ([]ledger.Write, error)
 }
 
+// A Follower is a Handler that acts once its effect is DONE. What Follow does must come to pass without it,
+// too, because the process may die first. Its error is in the Report, and changes nothing else.
+type Follower interface {
+	Handler
+	Follow(ctx context.Context, lease ledger.Lease) error
+}
+
 // HandlerFunc is a function as a Handler.
 type HandlerFunc func(ctx context.Context, task Task) ([]ledger.Write, error)
 
@@ -64,6 +71,17 @@ func RetryAfter(err error, d time.Duration) error { return retryError{err, d} }
 // ErrContinue ends an attempt whose time was over, and which did not fail: the rest of the effect is
 // handed on.
 var ErrContinue = errors.New("the attempt's time is over; the next attempt continues with the remaining items")
+
+type postponedError struct {
+	error
+	after time.Duration
+}
+
+func (e postponedError) Unwrap() error { return e.error }
+
+// Postpone marks the reason why an effect cannot be run now, although nothing failed. The attempt is not
+// counted, and the next is made once after has passed.
+func Postpone(reason error, after time.Duration) error { return postponedError{reason, after} }
 
 type answeredError struct {
 	error

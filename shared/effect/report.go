@@ -15,6 +15,7 @@ const (
 	Failed    Outcome = "failed"     // the attempt failed, and that is recorded; the next is after a back-off
 	Died      Outcome = "dead"       // the effect will not happen; the operator must decide
 	Continued Outcome = "continued"  // the time was over first; the rest is handed on
+	Postponed Outcome = "postponed"  // it cannot be run now, and nothing failed; the next attempt is after a wait
 	LeaseLost Outcome = "lease-lost" // it may have happened; another worker has seized the claim
 	Skipped   Outcome = "skipped"    // nothing to do: absent, done or dead
 	Held      Outcome = "held"       // another worker has the claim
@@ -38,8 +39,10 @@ type Report struct {
 	// Stopped reports that the attempt was interrupted because its process was told to stop: the
 	// effect was Continued, and it may have happened.
 	Stopped bool
-	// RetryAfter is how long the effect cannot be attempted again where it Failed, or is Early or
-	// Held; where Again, how long to wait before the message is redelivered.
+	// FollowErr is the error of a [Follower].
+	FollowErr error
+	// RetryAfter is how long the effect cannot be attempted again where it Failed, was Postponed, or is
+	// Early or Held; where Again, how long to wait before the message is redelivered.
 	RetryAfter time.Duration
 	// FailingSince is when the first attempt failed of those that count against an effect which
 	// Failed, or which Died after others had failed. Alert reports that the effect has been failing

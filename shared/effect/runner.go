@@ -69,14 +69,20 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	report.Cause = cause
+	postponed, putOff := errors.AsType[postponedError](cause)
 	switch {
 	case cause == nil:
 		err = r.finish(ctx, &report, extra)
+		if follower, ok := handler.(Follower); ok && err == nil && report.Outcome == Finished {
+			report.FollowErr = follower.Follow(ctx, lease)
+		}
 	case IsPermanent(cause):
 		err = r.markDead(ctx, &report)
 	case stopped, errors.Is(cause, ErrContinue):
 		report.Stopped = stopped
 		err = r.handOn(ctx, &report)
+	case putOff:
+		err = r.postpone(ctx, &report, postponed.after)
 	default:
 		err = r.release(ctx, &report)
 	}

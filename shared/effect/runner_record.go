@@ -67,6 +67,14 @@ func (r *Runner) handOn(ctx context.Context, report *Report) error {
 	})
 }
 
+// postpone records that the effect cannot be run now.
+func (r *Runner) postpone(ctx context.Context, report *Report, after time.Duration) error {
+	report.Outcome, report.RetryAfter = Postponed, after
+	return Insist(ctx, func(ctx context.Context) error {
+		return r.ledger.Effects.Postpone(ctx, report.Lease, report.Cause, after)
+	})
+}
+
 // RecordTimeout bounds the recording of an outcome after the caller's context has ended.
 const RecordTimeout = 10 * time.Second
 

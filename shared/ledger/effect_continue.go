@@ -3,6 +3,9 @@ package ledger
 import (
 	"context"
 	"errors"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // errNoPublisher: the ledger has no Publisher, so the effect waits for the sweep.
@@ -13,8 +16,31 @@ var errNoPublisher = errors.New("there is no publisher")
 // it. unsent is why that message was not published, or nil. Nothing is lost then: the sweep finds
 // the effect due. Errors: as Finish.
 func (l Effects) Continue(ctx context.Context, lease Lease) (unsent, err error) {
+	m, err := l.giveBack(ctx, lease, "continuing", nil, 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.publish == nil:
+		return errNoPublisher, nil
+	default:
+		return l.send(ctx, []Message{m}), nil
+	}
+}
+
+// Postpone gives the effect back because it cannot be run now, which is no failure. The attempt is not
+// counted. The effect may be claimed again once after has passed, and the sweep publishes it then. cause is
+// what it waits for, for its history. Errors: as Finish.
+func (l Effects) Postpone(ctx context.Context, lease Lease, cause error, after time.Duration) error {
+	_, err := l.giveBack(ctx, lease, "postponing", cause, after)
+	return err
+}
+
+// giveBack ends a claim without counting its attempt, and returns the message for the next one.
+func (l *protocol) giveBack(
+	ctx context.Context, lease Lease, doing string, cause error, after time.Duration,
+) (Message, error) {
 	var m Message
-	err = l.withLease(ctx, lease, "continuing", func(effect Effect, read Snapshot) error {
+	err := l.withLease(ctx, lease, doing, func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
 		m = Message{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}
 		switch {
@@ -24,18 +50,12 @@ func (l Effects) Continue(ctx context.Context, lease Lease) (unsent, err error) 
 			return ErrLeaseLost
 		}
 		effect.State, effect.Unanswered = EffectPending, 0
-		effect.closeAttempt(AttemptContinued, nil, now)
+		effect.closeAttempt(AttemptContinued, cause, now)
 		effect.Attempts = max(effect.Attempts-1, 0)
 		m.Attempt = effect.Attempts + 1
-		effect.ClaimableAt, effect.DueAt = now, now
+		effect.ClaimableAt = operation.Instant(now.Add(after))
+		effect.DueAt = effect.ClaimableAt
 		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case l.publish == nil:
-		return errNoPublisher, nil
-	default:
-		return l.send(ctx, []Message{m}), nil
-	}
+	return m, err
 }

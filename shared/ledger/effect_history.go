@@ -50,7 +50,7 @@ func (e *Effect) begin(before int64, now time.Time) {
 	n := len(e.History)
 	if n > 0 && e.History[n-1].Outcome == AttemptContinued && e.History[n-1].Fence == before {
 		last := &e.History[n-1]
-		last.Fence, last.Ended, last.Outcome = e.Fence, time.Time{}, ""
+		*last = Attempt{Fence: e.Fence, Began: last.Began}
 		return
 	}
 	kept := e.History[max(0, n-maxHistory+1):]

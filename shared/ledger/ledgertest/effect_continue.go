@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -31,6 +32,31 @@ var effectContinue = join([]ledgerTest{
 		if unsent, err := w.ledger().Effects.Continue(w.ctx, lease); !errors.Is(unsent, errFailed) || err != nil {
 			w.Errorf("Continue: %v, %v", unsent, err)
 		}
+	}},
+	{"an effect that is postponed counts no attempt and no failure, and waits [S4]", func(w *world) {
+		w.succeed()
+		w.outbox.sent()
+		for range 12 {
+			lease := w.granted(publish)
+			equal(w, "attempt", lease.Attempt, 1)
+			if err := w.ledger().Effects.Postpone(w.ctx, lease, errFailed, time.Minute); err != nil {
+				w.Fatalf("Postpone: %v", err)
+			}
+			w.store.Advance(time.Minute - time.Second)
+			equal(w, "verdict", w.claim(publish).Verdict, ledger.BackingOff)
+			equal(w, "due", len(w.dueEffects().Items), 0)
+			w.store.Advance(time.Second)
+			equal(w, "due", len(w.dueEffects().Items), 1)
+		}
+		e := w.effect(publish)
+		equal(w, "sent", len(w.outbox.sent()), 0)
+		equal(w, "failing", e.Failing == nil && e.LastError == "", true)
+		equal(w, "attempts in its history", len(e.History), 1)
+		equal(w, "what it waits for", e.History[0].Error, errFailed.Error())
+		if err := w.ledger().Effects.Finish(w.ctx, w.granted(publish)); err != nil {
+			w.Fatalf("Finish: %v", err)
+		}
+		equal(w, "what it waits for, once it is done", w.effect(publish).History[0].Error, "")
 	}},
 	{"without a publisher the rest waits for the sweep, and the caller is told so [S4]", func(w *world) {
 		w.succeed()

@@ -69,6 +69,9 @@ var effectCalls = []Call{
 	{Name: "Effects.Continue", Arrange: (*World).claim, Act: func(w *World) (any, error) {
 		return w.Ledger.Effects.Continue(w.Ctx, w.Lease)
 	}},
+	{Name: "Effects.Postpone", Arrange: (*World).claim, Act: func(w *World) (any, error) {
+		return nil, w.Ledger.Effects.Postpone(w.Ctx, w.Lease, errBroken, time.Minute)
+	}},
 	{Name: "Effects.Decline", Arrange: func(w *World) {
 		for range 2 {
 			swept(w)
