@@ -49,7 +49,11 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	limit := int64(maxBody)
+	if session {
+		limit = s.cfg.MaxUpload + 1
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	s.mux.ServeHTTP(w, inBeta(r))
 }
 

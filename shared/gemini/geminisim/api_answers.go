@@ -1,6 +1,7 @@
 package geminisim
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -103,20 +104,22 @@ func (s *Sim) serve(op Op, about func(*http.Request) subject, handler http.Handl
 			}
 			panic(http.ErrAbortHandler) // closes the connection
 		}
-		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-		for k, v := range a.Header {
-			w.Header()[k] = v
-		}
-		if a.Status == 0 {
-			a.Status = http.StatusOK
-		}
-		w.WriteHeader(a.Status)
-		_, _ = w.Write(a.Body)
+		a.write(w)
 		if a.Drop {
 			_ = http.NewResponseController(w).Flush() // else nothing of the answer is sent
 			panic(http.ErrAbortHandler)
 		}
 	}
+}
+
+// write sends the answer.
+func (a Answer) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	for k, v := range a.Header {
+		w.Header()[k] = v
+	}
+	w.WriteHeader(cmp.Or(a.Status, http.StatusOK))
+	_, _ = w.Write(a.Body) // the caller may have gone
 }
 
 func (s *Sim) scriptedAnswer(op Op, of subject) (Answer, bool) {

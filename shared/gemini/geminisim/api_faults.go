@@ -45,6 +45,10 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 		}
 		return a, false, true
 	}
+	if op == OpUpload && of.id != "" && x < f.UploadsLost {
+		s.countLocked(func(st *Stats) { st.APIUploadsLost++ })
+		return LostAnswer(), false, true
+	}
 	if !op.reads() {
 		return Answer{}, false, false
 	}

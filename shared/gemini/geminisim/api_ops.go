@@ -12,16 +12,17 @@ type Op string
 
 // The kinds of requests for AnswerNext.
 const (
-	OpCreate   Op = "create"   // batches: POST models/m:batchGenerateContent
-	OpGet      Op = "get"      // batches
-	OpList     Op = "list"     // batches
-	OpCancel   Op = "cancel"   // batches
-	OpDelete   Op = "delete"   // batches
-	OpDownload Op = "download" // of a batch's result file, or a video
-	OpUpload   Op = "upload"   // of a file, each of its requests
-	OpFileGet  Op = "file get" // what an uploaded file is, without its content
-	OpWebhook  Op = "webhook"  // any request about webhooks
-	OpJWKS     Op = "jwks"     // GET JWKSPath
+	OpCreate     Op = "create"      // batches: POST models/m:batchGenerateContent
+	OpGet        Op = "get"         // batches
+	OpList       Op = "list"        // batches
+	OpCancel     Op = "cancel"      // batches
+	OpDelete     Op = "delete"      // batches
+	OpDownload   Op = "download"    // of a batch's result file, or a video
+	OpUpload     Op = "upload"      // of a file, each of its requests
+	OpFileGet    Op = "file get"    // what an uploaded file is, without its content
+	OpFileDelete Op = "file delete" // of an uploaded file
+	OpWebhook    Op = "webhook"     // any request about webhooks
+	OpJWKS       Op = "jwks"        // GET JWKSPath
 
 	OpVideoCreate Op = "video create" // POST models/m:predictLongRunning
 	OpVideoGet    Op = "video get"

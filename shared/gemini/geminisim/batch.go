@@ -1,7 +1,7 @@
 package geminisim
 
 import (
-	"errors"
+	"math/rand/v2"
 	"net/http"
 )
 
@@ -13,56 +13,37 @@ func (s *Sim) batchRoutes(mux *http.ServeMux, models verbs) {
 	mux.Handle("POST /v1beta/batches/{id}", verbs{"cancel": s.serve(OpCancel, pathSubject("batches/"), s.cancelBatch)})
 }
 
-func (s *Sim) createBatch(w http.ResponseWriter, r *http.Request) {
-	var req createRequest
-	if !readJSON(w, r, &req, false) {
+// planBatch draws what only a batch has in its plan.
+func (o *operation) planBatch(r *rand.Rand, f Faults) {
+	if o.kind != batchKind {
 		return
 	}
-	in := req.Batch.InputConfig
-	if (in.FileName == "") == (len(in.Requests.Requests) == 0) {
-		writeError(w, http.StatusBadRequest, "batch.inputConfig needs one of fileName and requests.")
+	o.plan.lines = f
+	refused, partial, part := r.Float64() < f.RefusedBatch, r.Float64() < f.PartialCancelled, r.Float64()
+	foreign := r.Float64() < f.ForeignInput
+	o.plan.stillCounts = r.Float64() < f.CancelledStillCount
+	o.plan.foreignInput = foreign && o.inputFile != ""
+	if o.input == nil {
 		return
 	}
-	made, err := s.newBatch(&req, "models/"+r.PathValue("id"))
-	if err != nil {
-		writeError(w, http.StatusBadRequest, err.Error())
-		return
+	if partial {
+		o.plan.part = part
 	}
-	writeJSON(w, made)
+	if refused || o.input.poisoned {
+		o.plan.refused, o.plan.final = true, StateFailed
+	}
 }
 
-// newBatch creates and starts a batch, and returns it as the API shows it. An error is about the
-// content of its input file.
-func (s *Sim) newBatch(req *createRequest, model string) (batchOperation, error) {
-	in, hooks := req.Batch.InputConfig, req.Batch.WebhookConfig
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var keys []string
-	if file := s.uploads[in.FileName]; file != nil {
-		if !file.final {
-			return batchOperation{}, errors.New("the file " + in.FileName + " is not uploaded yet: its last bytes are missing.")
-		}
-		var err error
-		if keys, err = keysIn(file.content); err != nil {
-			return batchOperation{}, err
-		}
-	}
-	b := &operation{
-		kind:         batchKind,
-		label:        req.Batch.DisplayName,
-		model:        model,
-		inputFile:    in.FileName,
-		keys:         keys,
-		requests:     in.Requests.Requests,
-		userMetadata: hooks.UserMetadata,
-		uris:         hooks.URIs,
-	}
-	s.launch(b)
-	return b.batch(b.now), nil
-}
-
+// getBatch shows a batch, some with the input file of another one.
 func (s *Sim) getBatch(w http.ResponseWriter, r *http.Request) {
-	s.onOperation(w, r, batchKind, writeNotFound, func(b *operation) any { return b.batch(b.seen(r)) })
+	s.onOperation(w, r, batchKind, writeNotFound, func(b *operation) any {
+		shown := b.batch(b.seen(r))
+		if b.plan.foreignInput {
+			s.countLocked(func(st *Stats) { st.ForeignInputs++ })
+			shown.Metadata.InputConfig.FileName = "files/" + id(stream(b.id, "foreign input"), 12)
+		}
+		return shown
+	})
 }
 
 // cancelBatch always answers `{}`, because a cancellation is best effort.

@@ -18,6 +18,7 @@ func (s *Sim) fileRoutes(mux *http.ServeMux) {
 		"":         s.serve(OpFileGet, fileSubject, s.getFile),
 	}
 	mux.Handle("GET /v1beta/files/{id}", download)
+	mux.HandleFunc("DELETE /v1beta/files/{id}", s.serve(OpFileDelete, fileSubject, s.deleteFile))
 	mux.Handle("GET /download/v1beta/files/{id}", download)
 }
 
@@ -27,14 +28,16 @@ func resultSubject(r *http.Request) subject {
 
 func fileSubject(r *http.Request) subject { return subject{name: "files/" + r.PathValue("id")} }
 
-// downloadResults streams the results of a batch that succeeded, one JSON object per line, or a
+// downloadResults streams the results of a batch, one JSON object per line, or a
 // text in place of a video.
 func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	b, file, gone := s.byID[resultSubject(r).id], "", false
 	var read *rand.Rand
+	var at snapshot
 	if b != nil {
-		file, read, gone = b.resultFile(b.now), b.read(), s.cfg.gone(b.now.endTime)
+		at, read = b.now, b.read()
+		file, gone = b.resultFile(at), s.cfg.gone(at.endTime)
 	}
 	s.mu.Unlock()
 	if file != "files/"+r.PathValue("id") || gone {
@@ -51,9 +54,11 @@ func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	order, cut := s.cfg.Faults.order(read, b.size())
-	if cut { // else a short answer would announce its length
+	order := s.cfg.Faults.order(read, b.size())
+	if order.cut { // else a short answer would announce its length
 		_ = http.NewResponseController(w).Flush()
 	}
-	_ = b.writeResults(w, order, cut) // what it reads never changes; the caller may have gone
+	if err := b.writeResults(w, at, order); err != nil {
+		panic(http.ErrAbortHandler) // the caller has gone, or the input cannot be read: it is no whole answer
+	}
 }

@@ -1,10 +1,7 @@
 package geminisim
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -13,7 +10,7 @@ import (
 // resultFile is the name of the file with the results, "" if there is none.
 func (o *operation) resultFile(at snapshot) string {
 	switch {
-	case at.state == StateSucceeded && o.inputFile != "":
+	case at.state == StateSucceeded && o.inputFile != "", o.isPartial(at):
 		return "files/" + resultPrefix + o.id
 	case at.state == VideoSucceeded:
 		return "files/" + o.id
@@ -21,20 +18,24 @@ func (o *operation) resultFile(at snapshot) string {
 	return ""
 }
 
+// isPartial reports whether a batch was cancelled and has a part of its results all the same.
+func (o *operation) isPartial(at snapshot) bool { return at.state == StateCancelled && o.plan.part > 0 }
+
 type resultLine struct {
 	Key      string          `json:"key,omitempty"`
-	Response map[string]any  `json:"response,omitempty"`
+	Response any             `json:"response,omitempty"`
 	Error    *operationError `json:"error,omitempty"`
 }
 
-// resultLine is the ith line of a result file. The keys are those of the input file; of one that
-// was not uploaded here they are request-1, request-2 and so on.
-func (b *operation) resultLine(i int) resultLine {
+// fileLine is the ith line of the result of a file that was not uploaded here, with the key request-1,
+// request-2 and so on.
+func (b *operation) fileLine(i int) resultLine {
 	line := resultLine{Key: fmt.Sprintf("request-%d", i+1)}
-	if b.keys != nil {
-		line.Key = b.keys[i]
+	if response, err := b.result(i); err != nil {
+		line.Error = err
+	} else {
+		line.Response = response
 	}
-	line.Response, line.Error = b.result(i)
 	return line
 }
 
@@ -45,6 +46,9 @@ func (b *operation) inlinedResponses() *inlinedResponses {
 	for at, i := range b.read().Perm(b.size()) {
 		response, err := b.result(i)
 		out.InlinedResponses[at] = inlinedResponse{Response: response, Error: err, Metadata: b.requests[i].Metadata}
+		if stream(b.id, "metadata", strconv.Itoa(i)).Float64() < b.plan.lines.NoMetadata {
+			out.InlinedResponses[at].Metadata = nil
+		}
 	}
 	return out
 }
@@ -53,40 +57,6 @@ func (b *operation) inlinedResponses() *inlinedResponses {
 func (b *operation) read() *rand.Rand {
 	b.reads++
 	return stream(b.id, "read", strconv.Itoa(b.reads))
-}
-
-// order returns in which order a download has the lines of a result file, and how many of them:
-// where it is cut, the last of these has no end.
-func (f Faults) order(read *rand.Rand, lines int) (order []int, cut bool) {
-	order = make([]int, lines)
-	for i := range order {
-		order[i] = i
-	}
-	if read.Float64() < f.Shuffled {
-		order = read.Perm(lines)
-	}
-	if cut = read.Float64() < f.Cut && lines > 0; cut {
-		order = order[:1+read.IntN(lines)]
-	}
-	return order, cut
-}
-
-// writeResults writes lines of the result file; of the last one only the half, where it is cut.
-func (b *operation) writeResults(w io.Writer, order []int, cut bool) error {
-	var line bytes.Buffer
-	for at, i := range order {
-		line.Reset()
-		if err := json.NewEncoder(&line).Encode(b.resultLine(i)); err != nil {
-			return err
-		}
-		if cut && at == len(order)-1 {
-			line.Truncate(line.Len() / 2)
-		}
-		if _, err := line.WriteTo(w); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // result returns the model's answer to the ith request: a GenerateContentResponse or an error.

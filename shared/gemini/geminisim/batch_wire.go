@@ -137,7 +137,13 @@ func (b *operation) batch(at snapshot) batchOperation {
 	}
 	op := batchOperation{Name: b.name(), Metadata: meta, Done: at.state.Terminal()}
 	if e, ok := failures[at.state]; ok {
+		if b.plan.refused && at.state == StateFailed {
+			e = operationError{Code: 3, Message: invalidArgument}
+		}
 		op.Error = &e
+	}
+	if b.isPartial(at) {
+		meta.Output = &batchOutput{ResponsesFile: b.resultFile(at)}
 	}
 	if at.state == StateSucceeded {
 		out := batchOutput{ResponsesFile: b.resultFile(at)}
@@ -156,10 +162,10 @@ func (b *operation) batch(at snapshot) batchOperation {
 // size returns the number of requests of the batch. For an input file that was not uploaded here,
 // the plan has it.
 func (b *operation) size() int {
-	if b.keys != nil {
-		return len(b.keys)
-	}
-	if b.inputFile != "" {
+	switch {
+	case b.input != nil:
+		return b.input.size()
+	case b.inputFile != "":
 		return b.plan.items
 	}
 	return len(b.requests)
@@ -169,13 +175,8 @@ func (b *operation) stats(at snapshot) batchStats {
 	n := b.size()
 	st := batchStats{RequestCount: strconv.Itoa(n)}
 	switch {
-	case at.state == StateSucceeded:
-		failed := 0
-		for i := range n {
-			if b.itemFails(i) {
-				failed++
-			}
-		}
+	case at.state == StateSucceeded || b.isPartial(at):
+		failed := b.failed(at)
 		st.SuccessfulRequestCount = strconv.Itoa(n - failed)
 		if failed > 0 {
 			st.FailedRequestCount = strconv.Itoa(failed)
@@ -186,4 +187,18 @@ func (b *operation) stats(at snapshot) batchStats {
 		st.PendingRequestCount = st.RequestCount
 	}
 	return st
+}
+
+// failed returns how many requests have no response in the results.
+func (b *operation) failed(at snapshot) int {
+	if b.input != nil {
+		return b.size() - b.lineTally(at).responses()
+	}
+	failed := 0
+	for i := range b.size() {
+		if b.itemFails(i) {
+			failed++
+		}
+	}
+	return failed
 }

@@ -29,6 +29,20 @@ type Config struct {
 	// ResultsKept is how long a result is there after the end of its operation, by Now. Zero means
 	// six weeks, as the batch guide says.
 	ResultsKept time.Duration
+	// Folder is where uploaded files are kept. Their content stays there until the file is deleted and
+	// no creation has named it; the caller removes the folder after Close. Empty: in memory.
+	Folder string
+	// MaxUpload is how many bytes an uploaded file may have. Zero means 2 GiB in a Folder (documented),
+	// and 32 MiB in memory.
+	MaxUpload int64
+	// Quotas are the limits of the project. Zero: none.
+	Quotas Quotas
+	// Poison is a text that makes Gemini refuse the whole batch of an uploaded file, at its creation or
+	// as its end, where a line has it: a request that is not valid. Empty: none does.
+	Poison string
+	// CountKeys counts how often each key of an uploaded file was sent in a batch: see Sim.Sent. It
+	// costs about 60 bytes of memory a key.
+	CountKeys bool
 	// NineEvents adds batch.cancelled and interaction.cancelled, which only older pages name, to
 	// the events that a webhook can subscribe to. By default they are refused, as the live API was
 	// reported to do.

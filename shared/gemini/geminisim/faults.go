@@ -1,9 +1,6 @@
 package geminisim
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Faults is the fault plan. Shares are probabilities from 0 to 1, durations are before
 // Config.Speed. With the zero value every operation succeeds and no delivery meets a fault.
@@ -15,14 +12,53 @@ type Faults struct {
 	Failed    float64 `json:"failed"`
 	Cancelled float64 `json:"cancelled"`
 	Expired   float64 `json:"expired"`
-	// FailedItems is the share of result lines, within batches that succeed, that carry an error
-	// instead of a response.
+	// FailedItems is the share of result lines, within batches that succeed, that carry an error of
+	// code 13 instead of a response.
 	FailedItems float64 `json:"failedItems"`
+	// NoMetadata is the share of inline results without the metadata of their request (seen live).
+	NoMetadata float64 `json:"noMetadata"`
 	// Shuffled is the share of downloads of a result file that have its lines in another order: one
 	// user saw it. Inline results have another at each read, whatever the plan. Cut is the share
 	// that end in the middle of a line as if it was the end, as a connection without a length does.
 	Shuffled float64 `json:"shuffled"`
 	Cut      float64 `json:"cut"`
+
+	// The shares of lines are about batches of uploaded files alone. They are drawn from the batch and
+	// the key, so that another batch of the same request draws again. A line has one of these at most,
+	// or FailedItems.
+	//
+	// ItemErrors are errors with one of the codes 429, 499, 500, 503, 13 and 14, and RefusedItems with
+	// 400 or 3. Blocked prompts have a block reason instead of candidates. Safety stands for SAFETY,
+	// RECITATION and PROHIBITED_CONTENT. Truncated ends with MAX_TOKENS. BadJSON is a text that is no
+	// JSON, also where the request asks for it.
+	ItemErrors   float64 `json:"itemErrors"`
+	RefusedItems float64 `json:"refusedItems"`
+	Blocked      float64 `json:"blocked"`
+	Safety       float64 `json:"safety"`
+	Truncated    float64 `json:"truncated"`
+	BadJSON      float64 `json:"badJSON"`
+	// MissingLines are requests without a line. NullLines are null, or have a null response.
+	// UnreadableLines are no JSON.
+	MissingLines    float64 `json:"missingLines"`
+	NullLines       float64 `json:"nullLines"`
+	UnreadableLines float64 `json:"unreadableLines"`
+	// DoubledLines are lines whose key comes twice, the second time with another text; ForeignLines are
+	// followed by a line whose key is of no request. A line may have both.
+	DoubledLines float64 `json:"doubledLines"`
+	ForeignLines float64 `json:"foreignLines"`
+
+	// RefusedCreate is the share of creations that are answered 400, and RefusedBatch the share of
+	// batches that are created and then FAILED with code 3. Both are about uploaded files alone.
+	RefusedCreate float64 `json:"refusedCreate"`
+	RefusedBatch  float64 `json:"refusedBatch"`
+	// PartialCancelled is the share of batches of uploaded files that have a result file with a part of
+	// the lines where they are cancelled. It is not documented whether Gemini makes one.
+	PartialCancelled float64 `json:"partialCancelled"`
+	// CancelledStillCount is the share of cancelled batches that count towards Config.Quotas for 48
+	// hours more (seen live).
+	CancelledStillCount float64 `json:"cancelledStillCount"`
+	// ForeignInput is the share of batches whose get shows the input file of another batch.
+	ForeignInput float64 `json:"foreignInput"`
 
 	// Lost is the share of completions that are never sent.
 	Lost float64 `json:"lost"`
@@ -64,6 +100,16 @@ type Faults struct {
 	// operation runs and its submitter does not know the name. Creating is not idempotent
 	// (documented).
 	CreatesLost float64 `json:"createsLost"`
+	// CreatesTwice is the share of creations of batches that are carried out twice, as where a proxy
+	// repeats the request: the answer names one of the two.
+	CreatesTwice float64 `json:"createsTwice"`
+	// CreatesSlow is the share of creations of batches that take up to CreatesSlowBy, half of them
+	// before the batch is there. A caller that leaves does not stop them.
+	CreatesSlow   float64       `json:"createsSlow"`
+	CreatesSlowBy time.Duration `json:"createsSlowBy"`
+	// UploadsLost is the share of requests to the session of an upload that are carried out while their
+	// answer is a 503.
+	UploadsLost float64 `json:"uploadsLost"`
 	// Hidden is the share of interactions that cannot be found for a while after their creation was
 	// answered, by up to HiddenFor: 404, seen live for two days.
 	Hidden    float64       `json:"hidden"`
@@ -78,6 +124,9 @@ func None() Faults { return Faults{} }
 func Normal() Faults {
 	return Faults{
 		Failed: 0.05, Cancelled: 0.05, Expired: 0.02, FailedItems: 0.05, Shuffled: 0.1, Cut: 0.02,
+		ItemErrors: 0.01, RefusedItems: 0.002, Blocked: 0.002, Safety: 0.005, Truncated: 0.005, BadJSON: 0.005,
+		MissingLines: 0.002, NullLines: 0.001, UnreadableLines: 0.001,
+		PartialCancelled: 0.2, CancelledStillCount: 0.1,
 		Lost:     0.1,
 		Repeated: 0.1, RepeatedWithin: 2 * time.Minute,
 		Late: 0.1, LateBy: 5 * time.Minute,
@@ -93,7 +142,10 @@ func Normal() Faults {
 // and many requests to the API fail.
 func Harsh() Faults {
 	return Faults{
-		Failed: 0.1, Cancelled: 0.1, Expired: 0.05, FailedItems: 0.2, Shuffled: 0.5, Cut: 0.1,
+		Failed: 0.1, Cancelled: 0.1, Expired: 0.05, FailedItems: 0.05, Shuffled: 0.5, Cut: 0.1,
+		ItemErrors: 0.03, RefusedItems: 0.005, Blocked: 0.005, Safety: 0.01, Truncated: 0.01, BadJSON: 0.01,
+		MissingLines: 0.01, NullLines: 0.005, UnreadableLines: 0.005, DoubledLines: 0.002, ForeignLines: 0.002,
+		RefusedCreate: 0.02, RefusedBatch: 0.02, PartialCancelled: 0.5, CancelledStillCount: 0.3,
 		Lost:     0.3,
 		Repeated: 0.4, RepeatedWithin: 10 * time.Minute,
 		Late: 0.3, LateBy: 20 * time.Minute,
@@ -104,17 +156,4 @@ func Harsh() Faults {
 		CreatesLost: 0.05,
 		Hidden:      0.2, HiddenFor: 48 * time.Hour,
 	}
-}
-
-// ParseFaults returns the preset of that name: none, normal or harsh.
-func ParseFaults(name string) (Faults, error) {
-	switch name {
-	case "none":
-		return None(), nil
-	case "normal":
-		return Normal(), nil
-	case "harsh":
-		return Harsh(), nil
-	}
-	return Faults{}, fmt.Errorf("geminisim: no fault plan is named %q: use none, normal or harsh", name)
 }

@@ -15,8 +15,9 @@ type operation struct {
 	label        string // a batch's display name, a video's prompt, an interaction's input
 	model        string // models/ and the id; an interaction's without models/, "" for an agent's
 	agent        string
-	inputFile    string   // of a batch: files/…, or "" for inline input
-	keys         []string // of the requests in an uploaded inputFile; nil: it is unknown
+	inputFile    string        // of a batch: files/…, or "" for inline input
+	input        *input        // what an uploaded inputFile asks; nil: it is unknown
+	tally        func() *tally // counts what becomes of it, once
 	requests     []inlineRequest
 	userMetadata map[string]any
 	uris         []string // dynamic webhooks, instead of the registered ones

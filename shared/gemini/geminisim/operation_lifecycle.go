@@ -13,14 +13,11 @@ func (s *Sim) launch(o *operation) {
 	o.nth = s.created[k]
 	s.created[k]++
 	nth := strconv.Itoa(o.nth)
-	script := s.scripts[o.label]
-	faults := s.cfg.Faults
-	if script.Faults != nil {
-		faults = *script.Faults
-	}
+	script, faults := s.scriptOf(o.label)
 	o.id = k.newID(s.rand(k.name, nth))
 	o.createTime = s.cfg.Now()
 	o.plan = script.change(s.newPlan(k, k.plans+nth, faults))
+	o.planBatch(s.rand("batch plan", o.id), faults)
 	o.rank = s.rand("list", o.id).Uint64()
 	o.visibleFrom = s.elapsed() + o.plan.hidden
 	o.now = snapshot{state: k.first, updateTime: o.createTime}
@@ -90,6 +87,7 @@ func (s *Sim) entered(o *operation) {
 		if !o.settled {
 			o.settled = true
 			s.countLocked(func(st *Stats) { st.Settled++ })
+			s.countResults(o)
 		}
 	}
 	s.announce(o)

@@ -16,6 +16,12 @@ type plan struct {
 	bareIDs     float64
 	hidden      time.Duration // from a get, after the creation
 	staleRow    bool          // a list never shows the end
+
+	// Of a batch. lines has the shares of its result's lines, and part the share of the lines that it
+	// has if it is cancelled. refused is FAILED because of what was asked.
+	lines                              Faults
+	part                               float64
+	refused, foreignInput, stillCounts bool
 }
 
 // newPlan draws the plan of one operation. Each draw has a fixed position, so that changing one

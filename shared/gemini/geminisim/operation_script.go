@@ -2,6 +2,7 @@ package geminisim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,9 @@ type Script struct {
 	// Items is how many results a batch with file input has; that of an uploaded file has its
 	// requests.
 	Items int
-	// Faults replaces Config.Faults for the operation's end and for its deliveries; windows and API
-	// faults stay those of Config.
+	// Faults replaces Config.Faults for a batch's creation but CreatesLost, for the operation's end, for
+	// the lines of its results and for its deliveries. Windows, API faults and the order and the end of
+	// a download stay those of Config.
 	Faults *Faults
 }
 
@@ -47,6 +49,31 @@ func (s *Sim) Script(label string, sc Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scripts[label] = sc
+}
+
+// ScriptPrefix is Script for every label that begins with prefix, such as jobs/nightly/. A label's own
+// Script takes precedence, and then the longest prefix.
+func (s *Sim) ScriptPrefix(prefix string, sc Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prefixes[prefix] = sc
+}
+
+// scriptOf returns the script of a label, and the faults that go with it. The caller must hold s.mu.
+func (s *Sim) scriptOf(label string) (Script, Faults) {
+	sc, ok := s.scripts[label]
+	if !ok {
+		best := -1
+		for prefix, of := range s.prefixes {
+			if strings.HasPrefix(label, prefix) && len(prefix) > best {
+				best, sc = len(prefix), of
+			}
+		}
+	}
+	if sc.Faults != nil {
+		return sc, *sc.Faults
+	}
+	return sc, s.cfg.Faults
 }
 
 // SetState changes an operation's state at once and ends its plan. The state may be unknown to the

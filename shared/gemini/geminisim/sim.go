@@ -24,6 +24,8 @@ type Sim struct {
 	mux     *http.ServeMux
 	start   time.Time // monotonic origin of elapsed
 
+	sentKeys *sentKeys // nil: they are not counted
+
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 	wg   sync.WaitGroup
@@ -39,9 +41,12 @@ type Sim struct {
 	hooks      []*webhook // by creation, without deleted ones
 	hooksNew   int        // ever created, so that ids are not reused
 	scripts    map[string]Script
+	prefixes   map[string]Script
 	answers    []*scripted
 	requests   map[requestKey]uint64 // requests so far, for the fault plan
 	uploads    map[string]*upload    // by name
+	sessions   map[string]*upload    // by id
+	posts      int                   // creations of batches that were asked for
 	sent       uint64                // calls of Deliver, for the ids
 }
 
@@ -56,6 +61,12 @@ func New(cfg Config) *Sim {
 	if cfg.RunTime == [2]time.Duration{} {
 		cfg.RunTime = [2]time.Duration{LeastRunTime, MostRunTime}
 	}
+	if cfg.MaxUpload <= 0 {
+		cfg.MaxUpload = maxUploadInMemory
+		if cfg.Folder != "" {
+			cfg.MaxUpload = maxUploadOnDisk
+		}
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Sim{
 		cfg:      cfg,
@@ -68,6 +79,9 @@ func New(cfg Config) *Sim {
 		scripts:  make(map[string]Script),
 		requests: make(map[requestKey]uint64),
 		uploads:  make(map[string]*upload),
+		sessions: make(map[string]*upload),
+		prefixes: make(map[string]Script),
+		sentKeys: newSentKeys(cfg.CountKeys),
 	}
 	client := http.Client{}
 	if cfg.HTTP != nil {

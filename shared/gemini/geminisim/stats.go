@@ -44,7 +44,7 @@ type Stats struct {
 	VideoGets       int `json:"videoGets"`
 	InteractionGets int `json:"interactionGets"`
 	JWKSRequests    int `json:"jwksRequests"`
-	// The rest counts requests that a fault changed. APIHidden counts gets of an operation that is
+	// The next ones count requests that a fault changed. APIHidden counts gets of an operation that is
 	// not visible yet. Scripted answers are only in APIScripted.
 	APIErrors      int `json:"apiErrors"`
 	APIRateLimited int `json:"apiRateLimited"`
@@ -53,6 +53,31 @@ type Stats struct {
 	APICreatesLost int `json:"apiCreatesLost"`
 	APIHidden      int `json:"apiHidden"`
 	APIScripted    int `json:"apiScripted"`
+	APIUploadsLost int `json:"apiUploadsLost"`
+	// CreatesRefused counts creations that were answered 400 by the plan or by Config.Poison, and
+	// QuotaRefused creations and uploads beyond Config.Quotas. The next two count creations.
+	CreatesRefused int `json:"createsRefused"`
+	QuotaRefused   int `json:"quotaRefused"`
+	CreatesTwice   int `json:"createsTwice"`
+	CreatesSlow    int `json:"createsSlow"`
+	// BatchesRefused counts batches that FAILED for what they ask. PartialResults counts cancelled ones
+	// that have a result file, and ForeignInputs gets that showed another input file.
+	BatchesRefused int `json:"batchesRefused"`
+	PartialResults int `json:"partialResults"`
+	ForeignInputs  int `json:"foreignInputs"`
+	// The rest counts lines of results of uploaded files, once for each batch, when it ends with them:
+	// see the shares of the same name. FailedItems is part of ItemErrors.
+	ItemErrors      int `json:"itemErrors"`
+	RefusedItems    int `json:"refusedItems"`
+	Blocked         int `json:"blocked"`
+	Safety          int `json:"safety"`
+	Truncated       int `json:"truncated"`
+	BadJSON         int `json:"badJSON"`
+	MissingLines    int `json:"missingLines"`
+	NullLines       int `json:"nullLines"`
+	UnreadableLines int `json:"unreadableLines"`
+	DoubledLines    int `json:"doubledLines"`
+	ForeignLines    int `json:"foreignLines"`
 }
 
 // Stats returns the counters.

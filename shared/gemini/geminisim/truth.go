@@ -16,7 +16,12 @@ type OperationInfo struct {
 	CreateTime  time.Time `json:"createTime"`
 	UpdateTime  time.Time `json:"updateTime"`       // when State was reached
 	EndTime     time.Time `json:"endTime,omitzero"` // zero while it runs
-	// ResultFile is files/ and the id, of a video or of a batch that succeeded with file input.
+	// InputFile is what a batch was created from, files/ and the id, and Requests how many it has.
+	// Partial: it was cancelled, and its ResultFile has a part of them.
+	InputFile string `json:"inputFile,omitempty"`
+	Requests  int    `json:"requests,omitempty"`
+	Partial   bool   `json:"partial,omitempty"`
+	// ResultFile is files/ and the id, of a video or of a batch with file input that has results.
 	ResultFile   string         `json:"resultFile,omitempty"`
 	UserMetadata map[string]any `json:"userMetadata,omitempty"`
 	Completion   Completion     `json:"completion"`
@@ -52,6 +57,9 @@ func (s *Sim) truth(k *kind) []OperationInfo {
 			CreateTime:   o.createTime,
 			UpdateTime:   o.now.updateTime,
 			EndTime:      o.now.endTime,
+			InputFile:    o.inputFile,
+			Requests:     o.size(),
+			Partial:      o.isPartial(o.now),
 			ResultFile:   o.resultFile(o.now),
 			UserMetadata: maps.Clone(o.userMetadata),
 			Completion:   o.completion(),

@@ -1,28 +1,35 @@
 package geminisim
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// upload is one file that was uploaded, or is being uploaded, guarded by Sim.mu. Its id is also
-// that of its session.
+// upload is one file that was uploaded, or is being uploaded. Its id is also that of its session.
 type upload struct {
 	id         string
 	name       string // files/ and what the uploader chose, or the id
 	mimeType   string
 	display    string
 	createTime time.Time
-	content    []byte
-	final      bool
+
+	session sync.Mutex // held while a piece arrives, before Sim.mu
+	content content
+	asked   sync.Once
+	input   *input
+	inputIs error // what is wrong with it
+
+	// Guarded by Sim.mu.
+	size    int64 // that of the content, or what the uploader announced
+	final   bool
+	deleted bool
+	named   bool // in the creation of a batch, which may read the content as long as it likes
 }
 
 // uploadRoutes serves the resumable protocol of uploads: one request starts a session at the URL in
@@ -30,7 +37,7 @@ type upload struct {
 // 3.1.0 send. Only the request that ends the upload has a body in its answer.
 func (s *Sim) uploadRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+uploadPath, s.serve(OpUpload, noSubject, s.startUpload))
-	mux.HandleFunc("POST "+uploadPath+"/{id}", s.serve(OpUpload, noSubject, s.continueUpload))
+	mux.HandleFunc("POST "+uploadPath+"/{id}", s.serve(OpUpload, pathSubject(""), s.continueUpload))
 }
 
 // uploadPath is where an upload is started; its session is below.
@@ -40,22 +47,11 @@ const uploadPath = "/upload/v1beta/files"
 // the start of an upload says.
 const uploadGranularity = 256 << 10
 
-// uploadedFile is the JSON of a file.
-type uploadedFile struct {
-	Name           string    `json:"name"`
-	DisplayName    string    `json:"displayName,omitempty"`
-	MIMEType       string    `json:"mimeType"`
-	SizeBytes      string    `json:"sizeBytes"` // 64-bit on Google's side
-	CreateTime     time.Time `json:"createTime"`
-	UpdateTime     time.Time `json:"updateTime"`
-	ExpirationTime time.Time `json:"expirationTime"`
-	URI            string    `json:"uri"`
-	State          string    `json:"state"`
-	Source         string    `json:"source"`
-}
-
-// fileLife is how long an uploaded file is kept (documented). The simulator keeps it for as long as it lives.
-const fileLife = 48 * time.Hour
+// The bounds of an uploaded file where Config.MaxUpload gives none.
+const (
+	maxUploadOnDisk   = 2 << 30
+	maxUploadInMemory = 32 << 20
+)
 
 func (s *Sim) startUpload(w http.ResponseWriter, r *http.Request) {
 	var body struct {
@@ -68,114 +64,114 @@ func (s *Sim) startUpload(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "The simulator knows resumable uploads only.")
 		return
 	}
-	s.mu.Lock()
-	u := &upload{
-		id: id(s.rand("upload", strconv.Itoa(len(s.uploads))), 12), name: body.File.Name, display: body.File.DisplayName,
-		mimeType: r.Header.Get("X-Goog-Upload-Header-Content-Type"), createTime: s.cfg.Now(),
+	length, err := strconv.ParseInt(r.Header.Get("X-Goog-Upload-Header-Content-Length"), 10, 64)
+	if err != nil {
+		length = 0 // it is optional
 	}
-	if u.name == "" {
-		u.name = "files/" + u.id
-	}
-	taken := s.uploads[u.name] != nil
-	if !taken {
-		s.uploads[u.name] = u
-	}
-	s.mu.Unlock()
-	if taken {
-		writeError(w, http.StatusConflict, "The file "+u.name+" already exists.")
+	u, refusal := s.newUpload(body.File.Name, length)
+	if refusal != nil {
+		refusal.write(w)
 		return
 	}
+	u.display, u.mimeType = body.File.DisplayName, r.Header.Get("X-Goog-Upload-Header-Content-Type")
 	session := url.URL{Scheme: "http", Host: r.Host, Path: uploadPath + "/" + u.id}
 	w.Header().Set("X-Goog-Upload-Status", "active")
 	w.Header().Set("X-Goog-Upload-URL", session.String())
 	w.Header().Set("X-Goog-Upload-Chunk-Granularity", strconv.Itoa(uploadGranularity))
 }
 
-func (s *Sim) continueUpload(w http.ResponseWriter, r *http.Request) {
-	chunk, err := io.ReadAll(r.Body)
-	if err != nil {
-		writeError(w, http.StatusBadRequest, err.Error())
-		return
-	}
+// newUpload starts the upload of a file of that name, or of one of the simulator's own, and length.
+func (s *Sim) newUpload(name string, length int64) (*upload, *Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var u *upload
-	for _, other := range s.uploads {
-		if other.id == r.PathValue("id") {
-			u = other
-		}
+	u := &upload{
+		id: id(s.rand("upload", strconv.Itoa(len(s.sessions))), 12), name: name, createTime: s.cfg.Now(), size: length,
 	}
-	offset, err := strconv.Atoi(r.Header.Get("X-Goog-Upload-Offset"))
-	switch {
-	case u == nil || u.final:
+	if u.name == "" {
+		u.name = "files/" + u.id
+	}
+	if taken := s.uploads[u.name]; taken != nil && !s.isOver(taken) {
+		return nil, refuse(http.StatusConflict, "The file "+u.name+" already exists.")
+	}
+	if length > s.cfg.MaxUpload {
+		return nil, refuse(http.StatusBadRequest,
+			fmt.Sprintf("The file has %d bytes, more than %d.", length, s.cfg.MaxUpload))
+	}
+	if refusal := s.overStorage(length); refusal != nil {
+		return nil, refusal
+	}
+	if s.cfg.Folder != "" {
+		u.content.path = filepath.Join(s.cfg.Folder, u.id)
+	}
+	s.uploads[u.name], s.sessions[u.id] = u, u
+	return u, nil
+}
+
+// refuse returns a refusal.
+func refuse(status int, message string) *Answer {
+	a := ErrorAnswer(status, message)
+	return &a
+}
+
+// continueUpload takes a piece of a file, or says how much of it there is. It holds Sim.mu for no longer
+// than it takes to find the session, and to record what has come.
+func (s *Sim) continueUpload(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	u := s.sessions[r.PathValue("id")]
+	s.mu.Unlock()
+	if u == nil {
 		writeNotFound(w)
 		return
-	case err != nil || offset != len(u.content) || len(u.content)+len(chunk) > maxBody:
-		writeError(w, http.StatusBadRequest, fmt.Sprintf("The upload is at %d, and the simulator takes %d bytes.",
-			len(u.content), maxBody))
+	}
+	u.session.Lock()
+	defer u.session.Unlock()
+	s.mu.Lock()
+	final := u.final
+	s.mu.Unlock()
+	command := r.Header.Get("X-Goog-Upload-Command")
+	switch {
+	case command == "query":
+		w.Header().Set("X-Goog-Upload-Status", map[bool]string{false: "active", true: "final"}[final])
+		w.Header().Set("X-Goog-Upload-Size-Received", strconv.FormatInt(u.content.size, 10))
+		return
+	case final:
+		writeNotFound(w)
 		return
 	}
-	last := strings.Contains(r.Header.Get("X-Goog-Upload-Command"), "finalize")
-	if !last && len(chunk)%uploadGranularity != 0 {
-		writeError(w, http.StatusBadRequest, fmt.Sprintf("A piece of %d bytes is no multiple of %d, and not the last.",
-			len(chunk), uploadGranularity))
+	last := strings.Contains(command, "finalize")
+	if err := s.takePiece(u, r, last); err != nil {
+		err.write(w)
 		return
 	}
-	u.content = append(u.content, chunk...)
 	if !last {
 		w.Header().Set("X-Goog-Upload-Status", "active")
 		return
 	}
+	s.mu.Lock()
 	u.final = true
+	file := u.file()
+	s.mu.Unlock()
 	w.Header().Set("X-Goog-Upload-Status", "final")
-	writeJSON(w, map[string]any{"file": u.file()})
+	writeJSON(w, map[string]any{"file": file})
 }
 
-// file returns the file as the API shows it.
-func (u *upload) file() uploadedFile {
-	at := u.createTime.UTC()
-	return uploadedFile{
-		Name: u.name, DisplayName: u.display, MIMEType: u.mimeType, SizeBytes: strconv.Itoa(len(u.content)),
-		CreateTime: at, UpdateTime: at, ExpirationTime: at.Add(fileLife),
-		URI: "https://generativelanguage.googleapis.com/v1beta/" + u.name, State: "ACTIVE", Source: "UPLOADED",
+// takePiece adds the content of a request to an upload whose session it holds.
+func (s *Sim) takePiece(u *upload, r *http.Request, last bool) *Answer {
+	offset, err := strconv.ParseInt(r.Header.Get("X-Goog-Upload-Offset"), 10, 64)
+	if err != nil || offset != u.content.size {
+		return refuse(http.StatusBadRequest, fmt.Sprintf("The upload is at %d, not at the offset of this piece, %q.",
+			u.content.size, r.Header.Get("X-Goog-Upload-Offset")))
 	}
-}
-
-// getFile shows an uploaded file.
-func (s *Sim) getFile(w http.ResponseWriter, r *http.Request) {
+	err = u.content.take(r.Body, s.cfg.MaxUpload-offset, last)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := s.uploads["files/"+r.PathValue("id")]
-	if u == nil || !u.final {
-		writeError(w, http.StatusForbidden, noFile(r.PathValue("id")))
-		return
+	u.size = max(u.size, u.content.size)
+	if last {
+		u.size = u.content.size
 	}
-	writeJSON(w, u.file())
-}
-
-// noFile is what the API says about a file that does not exist, and about one of another project.
-func noFile(id string) string {
-	return "You do not have permission to access the File " + id + " or it may not exist."
-}
-
-// keysIn returns the keys of the requests in an uploaded file, one JSON object a line.
-func keysIn(content []byte) ([]string, error) {
-	var keys []string
-	for line := range bytes.Lines(content) {
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		var request struct {
-			Key     string
-			Request map[string]any
-		}
-		if err := json.Unmarshal(line, &request); err != nil || request.Request == nil {
-			return nil, fmt.Errorf(`request %d of the file is not {"key":…,"request":{…}}`, len(keys)+1)
-		}
-		keys = append(keys, request.Key)
+	if err != nil {
+		return refuse(http.StatusBadRequest, fmt.Sprintf("The upload is at %d, and takes at most %d bytes: %v.",
+			u.content.size, s.cfg.MaxUpload, err))
 	}
-	if len(keys) == 0 {
-		return nil, errors.New("the file has no requests")
-	}
-	return keys, nil
+	return s.overStorage(0)
 }
