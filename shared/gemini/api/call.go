@@ -73,7 +73,6 @@ func (c *Client) send(
 		return nil, fmt.Errorf("making the request for %s: %w", resource, c.redactor.Error(err))
 	}
 	request.URL.RawQuery = query.Encode()
-	request.Header.Set("X-Goog-Api-Key", c.key)
 	if in != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -81,12 +80,23 @@ func (c *Client) send(
 		request.Header.Set("Api-Revision", revision)
 		request.Header.Set("Accept", "application/json")
 	}
+	response, err := c.do(request, resource)
+	if err != nil {
+		return nil, err
+	}
+	return &Body{ReadCloser: response.Body, Announced: response.ContentLength > 0}, nil
+}
+
+// do sends a request about a resource, with the API key: its address must be below the base URL, or have
+// been held against it. It returns a 200, whose body the caller must close.
+func (c *Client) do(request *http.Request, resource string) (*http.Response, error) {
+	request.Header.Set("X-Goog-Api-Key", c.key)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("fetching %s: %w", resource, interrupted{c.redactor.Error(err)})
 	}
 	if response.StatusCode == http.StatusOK {
-		return &Body{ReadCloser: response.Body, Announced: response.ContentLength > 0}, nil
+		return response, nil
 	}
 	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
 	return nil, c.refusal(resource, response)

@@ -18,9 +18,11 @@ import (
 const (
 	// maxRefusal is how much is read of an answer that is not 200, in bytes.
 	maxRefusal = 64 << 10
-	// maxMessage bounds Error.Message, and maxQuoted what an error repeats of a name, in bytes.
-	maxMessage = 512
-	maxQuoted  = 120
+	// maxMessage and maxCanonical bound the texts of an Error, and maxQuoted what an error repeats of a
+	// name, in bytes.
+	maxMessage   = 512
+	maxCanonical = 64
+	maxQuoted    = 120
 	// maxRetryAfter bounds Error.RetryAfter.
 	maxRetryAfter = 24 * time.Hour
 )
@@ -46,6 +48,9 @@ type Error struct {
 	Resource string
 	// Status is the HTTP status.
 	Status int
+	// Canonical is the name that Google's APIs have for the error, such as RESOURCE_EXHAUSTED, at most 64
+	// bytes. It is empty where the answer has none, as that of a front end.
+	Canonical string
 	// Message is what Gemini said, at most 512 bytes, without the API key.
 	Message string
 	// RetryAfter is how long Gemini asks to wait, at most a day; zero where it does not say.
@@ -90,6 +95,7 @@ func (c *Client) refusal(resource string, response *http.Response) *Error {
 	}
 	readable := json.Unmarshal(text, &answer) == nil
 	if said := answer.Error; readable && (said.Message != "" || said.Status != "" || said.Code != nil) {
+		e.Canonical = c.Redact(said.Status, maxCanonical)
 		e.Message = c.message(fmt.Sprintf("%s (code %v, status %q)", said.Message, said.Code, said.Status))
 	}
 	for _, detail := range answer.Error.Details { // also of a body that is odd elsewhere

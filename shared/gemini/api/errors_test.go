@@ -24,7 +24,7 @@ func TestError(t *testing.T) {
 	}{
 		"JSON": {
 			body: `{"error":{"code":404,"message":"not\n here","status":"NOT_FOUND"}}`,
-			want: api.Error{Status: 404, Message: `not here (code 404, status "NOT_FOUND")`},
+			want: api.Error{Status: 404, Canonical: "NOT_FOUND", Message: `not here (code 404, status "NOT_FOUND")`},
 		},
 		"a text code": {
 			body: `{"error":{"code":"not_found"}}`,

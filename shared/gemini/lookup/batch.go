@@ -16,7 +16,7 @@ func (c *Client) lookupBatch(ctx context.Context, name operation.Name, path stri
 	var batch api.Batch
 	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) (err error) {
 		if batch, err = api.ReadBatch(body); err == nil {
-			err = isAbout(name, batch.Name)
+			err = api.CheckAbout(name, batch.Name)
 		}
 		return err
 	})

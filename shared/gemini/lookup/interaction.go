@@ -25,7 +25,7 @@ func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, pat
 		if err := api.NewJSON(body).DocumentOf(i.members()); err != nil {
 			return err
 		}
-		return isAbout(name, i.id)
+		return api.CheckAbout(name, i.id)
 	})
 	if failure != nil {
 		return unknown(failure)

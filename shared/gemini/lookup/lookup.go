@@ -2,11 +2,9 @@ package lookup
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/url"
 
-	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -32,17 +30,6 @@ func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
 		return unknown(c.problem(name.Resource, InvalidName, "%s", err))
 	}
 	return ask(ctx, name, path)
-}
-
-// isAbout returns nil if said, the name in an answer, is the requested one or missing.
-func isAbout(name operation.Name, said string) error {
-	if said == "" {
-		return nil
-	}
-	if got, err := operation.ParseName(said, name.Key.Collection()); err != nil || got.Key != name.Key {
-		return fmt.Errorf("the answer is about %s", diag.QuoteUpTo(said, maxQuoted))
-	}
-	return nil
 }
 
 // get requests path and calls read with the body of a 200, which is streamed. It returns nil or what

@@ -38,7 +38,7 @@ func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path stri
 		if err := api.NewJSON(body).DocumentOf(v.members()); err != nil {
 			return err
 		}
-		return isAbout(name, v.name)
+		return api.CheckAbout(name, v.name)
 	})
 	if failure != nil {
 		return unknown(failure)
