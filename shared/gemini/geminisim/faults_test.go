@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,19 +13,6 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
-
-func TestParseFaults(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]geminisim.Faults{"none": {}, "normal": geminisim.Normal(),
-		"harsh": geminisim.Harsh()} {
-		if got, err := geminisim.ParseFaults(name); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-	}
-	if _, err := geminisim.ParseFaults("Harsh"); err == nil || !strings.Contains(err.Error(), "none, normal or harsh") {
-		t.Errorf("error %v", err)
-	}
-}
 
 func TestLost(t *testing.T) {
 	bubble(

@@ -15,9 +15,9 @@ type Quotas struct {
 	// EnqueuedTokens is how many tokens of one model the input of unfinished batches may have, one for
 	// four bytes of it. A creation beyond is answered like one beyond MaxBatches.
 	EnqueuedTokens int64
-	// FileBytes is how many bytes files may have: 20 GB at Gemini (documented). Files of results count
-	// as long as they are kept (seen live), here with the size of their batch's input. An upload beyond
-	// is answered 429 as seen live, with a RetryInfo of centuries.
+	// FileBytes is how many bytes uploaded files may have: 20 GB at Gemini (documented). Files of results
+	// count as long as they are kept (seen live), here with the size of their batch's input. An upload
+	// beyond is answered 429 at its start or its last piece, as seen live with a RetryInfo of centuries.
 	FileBytes int64
 }
 
@@ -80,7 +80,7 @@ func (s *Sim) overStorage(bytes int64) *Answer {
 		return nil
 	}
 	for _, u := range s.uploads {
-		if !s.isOver(u) {
+		if u.final && !s.isOver(u) {
 			bytes += u.size
 		}
 	}

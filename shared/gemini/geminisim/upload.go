@@ -26,7 +26,7 @@ type upload struct {
 	inputIs error // what is wrong with it
 
 	// Guarded by Sim.mu.
-	size    int64 // that of the content, or what the uploader announced
+	size    int64 // that of the content, once it is final
 	final   bool
 	deleted bool
 	named   bool // in the creation of a batch, which may read the content as long as it likes
@@ -85,7 +85,7 @@ func (s *Sim) newUpload(name string, length int64) (*upload, *Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := &upload{
-		id: id(s.rand("upload", strconv.Itoa(len(s.sessions))), 12), name: name, createTime: s.cfg.Now(), size: length,
+		id: id(s.rand("upload", strconv.Itoa(len(s.sessions))), 12), name: name, createTime: s.cfg.Now(),
 	}
 	if u.name == "" {
 		u.name = "files/" + u.id
@@ -148,11 +148,14 @@ func (s *Sim) continueUpload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	u.final = true
-	file := u.file()
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if refusal := s.overStorage(u.content.size); refusal != nil {
+		refusal.write(w)
+		return
+	}
+	u.size, u.final = u.content.size, true
 	w.Header().Set("X-Goog-Upload-Status", "final")
-	writeJSON(w, map[string]any{"file": file})
+	writeJSON(w, map[string]any{"file": u.file()})
 }
 
 // takePiece adds the content of a request to an upload whose session it holds.
@@ -163,15 +166,9 @@ func (s *Sim) takePiece(u *upload, r *http.Request, last bool) *Answer {
 			u.content.size, r.Header.Get("X-Goog-Upload-Offset")))
 	}
 	err = u.content.take(r.Body, s.cfg.MaxUpload-offset, last)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u.size = max(u.size, u.content.size)
-	if last {
-		u.size = u.content.size
-	}
 	if err != nil {
 		return refuse(http.StatusBadRequest, fmt.Sprintf("The upload is at %d, and takes at most %d bytes: %v.",
 			u.content.size, s.cfg.MaxUpload, err))
 	}
-	return s.overStorage(0)
+	return nil
 }

@@ -57,6 +57,40 @@ func create(t *testing.T, client *genai.Client, displayName string) *genai.Batch
 	return job
 }
 
+// ask uploads these lines and creates a batch from them, which is held in a state.
+func ask(
+	t *testing.T, sim *geminisim.Sim, client *genai.Client, label string, hold geminisim.State, lines ...string,
+) *genai.BatchJob {
+	t.Helper()
+	sim.Script(label, geminisim.Script{Hold: hold})
+	file := upload(t, client, strings.Join(lines, "\n"))
+	job, err := client.Batches.Create(t.Context(), "gemini-3.5-flash", &genai.BatchJobSource{FileName: file.Name},
+		&genai.CreateBatchJobConfig{DisplayName: label})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// asks returns n requests with the keys review-1, review-2 and so on.
+func asks(n int) []string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = fmt.Sprintf(`{"key":"review-%d","request":{"contents":[{"parts":[{"text":"Good?"}]}]}}`, i+1)
+	}
+	return lines
+}
+
+// download returns the lines of a batch's result file.
+func download(t *testing.T, sim *geminisim.Sim, batch string) []string {
+	t.Helper()
+	w := call(t, sim, "GET", "/v1beta/files/batch-"+strings.TrimPrefix(batch, "batches/")+":download?alt=media", "")
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n")
+}
+
 // wait waits for the counters, at most five minutes.
 func wait(t *testing.T, sim *geminisim.Sim, cond func(geminisim.Stats) bool) {
 	t.Helper()
