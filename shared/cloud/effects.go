@@ -11,9 +11,9 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/effect/pubsub"
-	"github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // Handlers returns the handler of each effect, by the effect's name. It is kinds.Handlers with the
@@ -106,7 +106,7 @@ func UnusableTopic(ctx context.Context, topics *pubsub.Topics, name string, with
 }
 
 func withSettings(settings config.Handlers, o kinds.Options) kinds.Options {
-	o.AllowPrivate, o.Buckets = settings.AllowPrivate, results.NewBuckets(settings.StorageEmulator)
+	o.AllowPrivate, o.Buckets = settings.AllowPrivate, storage.NewBuckets(settings.StorageEmulator)
 	o.Read = func(ctx context.Context, from spec.Source) (string, error) {
 		if from.Variable == "" {
 			return latest(ctx, from.Secret, settings.SecretEmulator)

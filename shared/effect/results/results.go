@@ -13,6 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // Do writes a batch's result: a document for each item to Collection, or one object to Bucket.
@@ -44,7 +45,7 @@ func (d *Do) Check(s spec.Spec, wrong spec.Report) {
 	case s.Each != "":
 		wrong("each", "a bucket gets the whole result as one object; remove each")
 	default:
-		if _, err := parseFolder(d.Bucket); err != nil {
+		if _, err := storage.ParseLocation(d.Bucket); err != nil {
 			wrong("bucket", "%w", err)
 		}
 	}
@@ -61,11 +62,11 @@ func (d *Do) Handler(_ spec.Spec, o ObjectOptions) (effect.Handler, error) {
 
 // Unperformable returns why nothing can be written to the bucket now.
 func (d *Do) Unperformable(ctx context.Context, o ObjectOptions) error {
-	to, err := parseFolder(d.Bucket)
+	to, err := storage.ParseLocation(d.Bucket)
 	if err != nil {
 		return nil // it writes to a collection; Check has refused any other mistake
 	}
-	return o.Buckets.check(ctx, to.bucket)
+	return o.Buckets.Check(ctx, to.Bucket)
 }
 
 // An ItemResult is the document that Do writes of one item, COLLECTION/batches:ID:KEY. It is

@@ -10,20 +10,20 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/api/googleapi"
-	"google.golang.org/api/storage/v1"
+	gcs "google.golang.org/api/storage/v1"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/items"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // ObjectOptions are what Object works with.
 type ObjectOptions struct {
 	// Bucket is gs://BUCKET, or gs://BUCKET/PREFIX for objects whose names begin so.
 	Bucket  string
-	Buckets *Buckets
+	Buckets *storage.Buckets
 	// Results fetches the items. If it is nil, every attempt fails with [items.ErrNoAPIKey].
 	Results *results.Client
 	Log     *slog.Logger
@@ -61,7 +61,7 @@ const (
 // effect is DEAD. An item without a key has none in its line.
 // The error of Object is about Bucket.
 func Object(o ObjectOptions) (effect.Handler, error) {
-	to, err := parseFolder(o.Bucket)
+	to, err := storage.ParseLocation(o.Bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func Object(o ObjectOptions) (effect.Handler, error) {
 		o.Now = time.Now
 	}
 	return effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-		w := objectWriter{ObjectOptions: o, to: to, task: task, name: to.object(task.Operation, task.Effect)}
+		w := objectWriter{ObjectOptions: o, to: to, task: task, name: to.Prefix + objectName(task.Operation, task.Effect)}
 		return nil, w.perform(ctx)
 	}), nil
 }
@@ -77,10 +77,9 @@ func Object(o ObjectOptions) (effect.Handler, error) {
 // An objectWriter is one attempt at one object.
 type objectWriter struct {
 	ObjectOptions
-	to   folder
+	to   storage.Location
 	task effect.Task
-	name string
-	sent *sentRequest
+	name string // prefix and all
 }
 
 func (w *objectWriter) perform(ctx context.Context) error {
@@ -106,31 +105,21 @@ func (w *objectWriter) perform(ctx context.Context) error {
 		w.Log.ErrorContext(ctx, "the result has fewer items than the batch", "event", "alert", "reason", "items-failed",
 			"operation", w.task.Operation, "effect", w.task.Effect, "done", lines.next, "total", lines.next+missing)
 		return effect.Permanent(fmt.Errorf("%d missing: the result was read twice, and %s has the other %d; submit what is "+
-			"missing as a new batch", missing, w.to.url(w.name), lines.next))
+			"missing as a new batch", missing, w.to.URL(w.name), lines.next))
 	}
 	return err
 }
 
 // write creates the object, or accepts the one that is there.
 func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
-	ctx, w.sent = watchSent(ctx)
-	service, err := w.Buckets.connect(ctx)
-	if err != nil {
-		return err
-	}
-	// A ChunkTransferTimeout would also end the reading of the answer.
-	present, err := service.Objects.Insert(w.to.bucket, w.object(lines.completion)).IfGenerationMatch(0).
-		Media(lines.from(ctx), googleapi.ContentType(ndjson), googleapi.ChunkSize(w.Buckets.chunk),
-			googleapi.EnableAutoChecksum()).
-		Fields("generation", "size", "crc32c").Context(ctx).Do()
+	present, err := w.Buckets.Insert(ctx, w.to.Bucket, w.object(lines.completion), lines.from(ctx))
 	if failure := lines.failure(); failure != nil {
 		return items.Unfetched(failure)
 	}
 	found := false
-	switch statusOf(err) {
 	// 403 is also the answer for an object that exists and may not be deleted.
-	case http.StatusPreconditionFailed, http.StatusForbidden:
-		if present, err = w.present(ctx, service, err); err != nil {
+	if status := storage.StatusOf(err); status == http.StatusPreconditionFailed || status == http.StatusForbidden {
+		if present, err = w.present(ctx, err); err != nil {
 			return err
 		}
 		found = true
@@ -139,25 +128,25 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 		}
 	}
 	if err != nil {
-		return w.refused("writing", err)
+		return w.refused(err)
 	}
 	if int64(present.Size) != lines.size || present.Crc32c != lines.crc32c() {
 		err := fmt.Errorf("%s holds other bytes than the result (%d bytes, crc32c %s; not %d, %s); "+
 			"delete it, and replay the effect",
-			w.to.url(w.name), present.Size, present.Crc32c, lines.size, lines.crc32c())
+			w.to.URL(w.name), present.Size, present.Crc32c, lines.size, lines.crc32c())
 		if found {
 			err = effect.Permanent(err)
 		}
 		return err
 	}
 	w.Log.InfoContext(ctx, "a result is in Cloud Storage", "operation", w.task.Operation, "effect", w.task.Effect,
-		"object", w.to.url(w.name), "generation", present.Generation, "found", found,
+		"object", w.to.URL(w.name), "generation", present.Generation, "found", found,
 		"items", lines.next, "failed", lines.failed, "bytes", lines.size)
 	return nil
 }
 
 // object returns the description of the object.
-func (w *objectWriter) object(completion ledger.Payload) *storage.Object {
+func (w *objectWriter) object(completion ledger.Payload) *gcs.Object {
 	metadata := map[string]string{
 		operationMetadata: effect.Bounded(string(w.task.Operation)), effectMetadata: w.task.Effect,
 		keyMetadata: effect.Bounded(w.task.IdempotencyKey), fenceMetadata: strconv.FormatInt(w.task.Fence, 10),
@@ -165,20 +154,19 @@ func (w *objectWriter) object(completion ledger.Payload) *storage.Object {
 	if counts := completion.Result.Counts; counts != nil {
 		metadata[itemsMetadata] = strconv.FormatInt(counts.Total, 10)
 	}
-	return &storage.Object{Name: w.name, ContentType: ndjson, Metadata: metadata}
+	return &gcs.Object{Name: w.name, ContentType: ndjson, Metadata: metadata}
 }
 
 // present returns the object that kept this attempt from creating it, if an earlier attempt wrote
 // it. It is queried only after Cloud Storage has refused to create it [S8].
-func (w *objectWriter) present(ctx context.Context, service *storage.Service, refusal error) (*storage.Object, error) {
-	present, err := service.Objects.Get(w.to.bucket, w.name).
-		Fields("generation", "size", "crc32c", "metadata").Context(ctx).Do()
+func (w *objectWriter) present(ctx context.Context, refusal error) (*gcs.Object, error) {
+	present, err := w.Buckets.Get(ctx, w.to.Bucket, w.name)
 	if err != nil {
-		return nil, fmt.Errorf("%w; %w", w.refused("writing", refusal), w.refused("reading", err))
+		return nil, fmt.Errorf("%w; %w", w.refused(refusal), w.refused(err))
 	}
 	if key := present.Metadata[keyMetadata]; key != effect.Bounded(w.task.IdempotencyKey) {
 		return nil, effect.Permanent(fmt.Errorf("%s exists and was not written by this effect (%s: %q): nothing is "+
-			"overwritten; move or delete it, and replay the effect", w.to.url(w.name), keyMetadata, key))
+			"overwritten; move or delete it, and replay the effect", w.to.URL(w.name), keyMetadata, key))
 	}
 	return present, nil
 }

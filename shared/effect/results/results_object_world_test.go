@@ -34,8 +34,9 @@ func newBucketWorld(t testing.TB, handler http.Handler) *bucketWorld {
 	t.Helper()
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{bucket}})
 	t.Cleanup(sim.Close)
-	return &bucketWorld{World: itemworld.New(t, handler), sim: sim,
-		buckets: results.NewBuckets(sim.Addr()).InSmallChunks()}
+	buckets := results.NewBuckets(sim.Addr())
+	buckets.ChunkBytes = 256 << 10 // the smallest that Cloud Storage takes
+	return &bucketWorld{World: itemworld.New(t, handler), sim: sim, buckets: buckets}
 }
 
 // process is one process of several, over a store that wraps the world's.

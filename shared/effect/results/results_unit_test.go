@@ -1,16 +1,12 @@
 package results
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
-
-	"google.golang.org/api/googleapi"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/items"
@@ -66,23 +62,10 @@ func TestUnreadablePayload(t *testing.T) {
 	}
 }
 
-// TestBucketsConnectOnce: one client is made, and a check that runs out of time says nothing.
-func TestBucketsConnectOnce(t *testing.T) {
+// TestUnperformableDocuments: what is written to a collection needs no bucket.
+func TestUnperformableDocuments(t *testing.T) {
 	t.Parallel()
-	b := NewBuckets("127.0.0.1:1")
-	first, err := b.connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if second, err := b.connect(t.Context()); err != nil || second != first {
-		t.Errorf("another client was made (%v)", err)
-	}
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := b.check(over, "results"); err != nil {
-		t.Error(err)
-	}
-	if err := (&Do{Collection: "reviews"}).Unperformable(over, ObjectOptions{}); err != nil {
+	if err := (&Do{Collection: "reviews"}).Unperformable(t.Context(), ObjectOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -124,17 +107,6 @@ func TestObjectWithoutCredentials(t *testing.T) {
 		Payload: []byte(`{"operation":"batches/a","result":{"outputFile":"files/a"}}`),
 	}})
 	if err == nil || !strings.Contains(err.Error(), "making a Cloud Storage client") || effect.IsPermanent(err) {
-		t.Error(err)
-	}
-}
-
-// TestRefusedInWords: an answer of Cloud Storage that is no JSON is quoted as it is.
-func TestRefusedInWords(t *testing.T) {
-	t.Parallel()
-	w := &objectWriter{ObjectOptions: ObjectOptions{Now: time.Now}, to: folder{bucket: "results"}, name: "a"}
-	_, w.sent = watchSent(t.Context())
-	err := w.refused("writing", &googleapi.Error{Code: http.StatusBadGateway, Body: "an upstream is away"})
-	if !strings.Contains(err.Error(), "an upstream is away") {
 		t.Error(err)
 	}
 }
