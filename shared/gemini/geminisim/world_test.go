@@ -91,6 +91,26 @@ func download(t *testing.T, sim *geminisim.Sim, batch string) []string {
 	return strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n")
 }
 
+// shown is a batch as the API shows it.
+type shown struct {
+	Error    struct{ Code int }
+	Metadata struct {
+		State       geminisim.State
+		InputConfig struct{ FileName string }
+		Output      *struct{ ResponsesFile string }
+		BatchStats  map[string]string
+	}
+}
+
+func show(t *testing.T, sim *geminisim.Sim, batch string) (b shown) {
+	t.Helper()
+	w := call(t, sim, "GET", "/v1beta/"+batch, "")
+	if err := json.Unmarshal(w.Body.Bytes(), &b); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%d %s %v", w.Code, w.Body, err)
+	}
+	return b
+}
+
 // wait waits for the counters, at most five minutes.
 func wait(t *testing.T, sim *geminisim.Sim, cond func(geminisim.Stats) bool) {
 	t.Helper()
