@@ -39,11 +39,7 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 			return Answer{}, false, false
 		}
 		s.countLocked(func(st *Stats) { st.APICreatesLost++ })
-		a = LostAnswer()
-		if op == OpInteractionCreate {
-			a.Body = interactionErrorBody(a.Status, "The service is currently unavailable.")
-		}
-		return a, false, true
+		return lostCreation(op), false, true
 	}
 	if op == OpUpload && of.id != "" && x < f.UploadsLost {
 		s.countLocked(func(st *Stats) { st.APIUploadsLost++ })
@@ -81,6 +77,15 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 		return Answer{}, true, false
 	}
 	return Answer{}, false, false
+}
+
+// lostCreation is LostAnswer in the form of such a creation.
+func lostCreation(op Op) Answer {
+	a := LostAnswer()
+	if op == OpInteractionCreate {
+		a.Body = interactionErrorBody(a.Status, "The service is currently unavailable.")
+	}
+	return a
 }
 
 // rateLimited returns a 429. Its Retry-After is in real seconds, for which an HTTP client waits,

@@ -23,8 +23,7 @@ func TestInputKeys(t *testing.T) {
 		` { "key" : "spaced" , "request" : { } } ` + "\r", `{"request":{"key":"no key"}}`, `{"key":"é\u00e9","request":{}}`,
 		`{"key":"long","request":{"x":"` + strings.Repeat("y", 600<<10) + `"}}`, `{"key":"last","request":{}}`,
 	}
-	want := map[string]bool{"plain": true, `a \"quoted\" one`: true, "behind": true, "spaced": true, "éé": true, "long": true,
-		"last": true}
+	want := []string{"plain", `a \"quoted\" one`, "behind", "spaced", "éé", "long", "last"}
 	for place, cfg := range places(t) {
 		cfg.Faults = geminisim.Faults{Shuffled: 0.5}
 		sim, client, _ := serve(t, cfg)
@@ -34,7 +33,7 @@ func TestInputKeys(t *testing.T) {
 			results := download(t, sim, job.Name)
 			orders[strings.Join(results, "\n")] = true
 			found := 0
-			for key := range want {
+			for _, key := range want {
 				for _, line := range results {
 					if strings.HasPrefix(line, `{"key":"`+key+`","response":`) {
 						found++
