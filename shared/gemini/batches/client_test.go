@@ -1,0 +1,48 @@
+package batches_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/batches"
+)
+
+// TestNewClient: the rules about key and address are those of package api, and no client prints its key.
+func TestNewClient(t *testing.T) {
+	t.Parallel()
+	if _, err := batches.NewClient(batches.Options{}); !errors.Is(err, api.ErrNoAPIKey) {
+		t.Errorf("%v", err)
+	}
+	if client, err := batches.NewClient(batches.Options{APIKey: apiKey, BaseURL: "http://elsewhere"}); err == nil ||
+		client != nil || strings.Contains(err.Error(), apiKey) {
+		t.Errorf("%v, %v", client, err)
+	}
+	client := newClient(t, batches.Options{})
+	if printed := fmt.Sprintf("%v %+v %#v", client, client, client); strings.Contains(printed, apiKey) {
+		t.Errorf("printed %s", printed)
+	}
+}
+
+// TestTimeout: Options.Timeout ends each small request.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	stuck := inProcess(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	client := newClient(t, batches.Options{
+		BaseURL: "http://localhost", HTTP: &http.Client{Transport: stuck}, Timeout: time.Millisecond,
+	})
+	_, created := client.Create(t.Context(), request)
+	_, got := client.Get(t.Context(), "batches/a")
+	_, uploaded := client.Upload(t.Context(), "", 1, strings.NewReader("x"))
+	for name, err := range map[string]error{
+		"create": created, "get": got, "upload": uploaded, "delete": client.DeleteFile(t.Context(), "files/a"),
+	} {
+		if !errors.Is(err, api.ErrInterrupted) || errors.Is(err, batches.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
