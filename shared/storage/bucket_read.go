@@ -28,7 +28,8 @@ func (b *bucket) Read(ctx context.Context, name string, offset, length int64) (i
 	has := download.ContentLength
 	switch {
 	case has < 0:
-		err = fmt.Errorf("reading %s: Cloud Storage did not say how long the answer is", b.url(name))
+		err = fmt.Errorf("reading %s: Cloud Storage does not say how long it is; is it stored with a Content-Encoding?",
+			b.url(name))
 	case download.Header.Get("Content-Range") == "" && (offset > 0 || length >= 0 && has > length):
 		err = fmt.Errorf("reading %s: Cloud Storage answered with all of it, not with bytes from %d on", b.url(name), offset)
 	case length >= 0 && has < length:
@@ -46,7 +47,6 @@ func (b *bucket) download(ctx context.Context, name string, offset, length int64
 	return ask(ctx, b.buckets, "reading "+b.url(name),
 		func(ctx context.Context, service *gcs.Service) (*http.Response, error) {
 			call := service.Objects.Get(b.at.Bucket, b.at.Prefix+name).Context(ctx)
-			call.Header().Set("Accept-Encoding", "gzip") // the bytes as they are stored, whatever they are
 			switch {
 			case length > 0:
 				call.Header().Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))

@@ -74,6 +74,7 @@ func newService(ctx context.Context, options []option.ClientOption) (*gcs.Servic
 	if transport, ok := base.(*http.Transport); ok {
 		transport = transport.Clone()
 		transport.MaxIdleConnsPerHost = 100 // as many as the library's own
+		transport.DisableCompression = true // a compressed answer does not say how long its content is
 		base = transport
 	}
 	transport, err := htransport.NewTransport(ctx, noteSent{Next: base}, options...)

@@ -24,18 +24,18 @@ func (f *folder) Create(ctx context.Context, name string, content io.Reader) (Ob
 	switch failure := from.failure(); {
 	case failure != nil:
 		return Object{}, failure
-	case errors.Is(err, fs.ErrExist):
-		return Object{}, fmt.Errorf("%w: %s", ErrExists, f.url(name))
+	case errors.Is(err, ErrExists):
+		return Object{}, fmt.Errorf("%w: %s", err, f.url(name))
 	case err != nil:
 		return Object{}, fmt.Errorf("writing %s: %w", f.url(name), err)
 	}
 	return Object{Name: name, Size: from.size, CRC32C: from.sum}, nil
 }
 
-// createIn creates a file. fs.ErrExist: one has the name, and is durable.
+// createIn creates a file. ErrExists: one has the name, and is durable.
 func (f *folder) createIn(root *os.Root, name string, content io.Reader) error {
 	if _, err := root.Lstat(name); err == nil { // which saves the writing; the link decides
-		return cmp.Or(syncTo(root, name), fs.ErrExist)
+		return cmp.Or(syncTo(root, name), ErrExists)
 	}
 	temporary, err := f.temporary(root)
 	if err != nil {
@@ -46,16 +46,16 @@ func (f *folder) createIn(root *os.Root, name string, content io.Reader) error {
 	if err == nil {
 		err = temporary.Sync()
 	}
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
+	if err = cmp.Or(err, temporary.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = root.MkdirAll(path.Dir(name), 0o700)
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
 	}
-	if err == nil {
-		err = f.link(root, temporary.name, name)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	err = f.link(root, temporary.name, name)
+	if errors.Is(err, fs.ErrExist) {
+		err = ErrExists
+	} else if err != nil {
 		return err
 	}
 	return cmp.Or(syncTo(root, name), err)
