@@ -18,8 +18,8 @@ import (
 // uploadResource is what the errors of an upload name: its session's URL is a secret.
 const uploadResource = "upload/" + version + "/files"
 
-// An Upload is a session of Gemini's resumable protocol: one file, which is sent in pieces. Whoever
-// knows its URL can write to it, so that no error holds the URL. It is not safe for concurrent use.
+// An Upload is a session of Gemini's resumable protocol: one file, which is sent in pieces. To know its
+// URL is enough to write to it, so no error holds it. An Upload is not safe for concurrent use.
 type Upload struct {
 	// Granularity is what the size of each piece but the last must be a multiple of, in bytes; 0 where
 	// Gemini does not say.
