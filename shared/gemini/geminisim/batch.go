@@ -22,6 +22,7 @@ func (o *operation) planBatch(r *rand.Rand, f Faults) {
 	refused, partial, part := r.Float64() < f.RefusedBatch, r.Float64() < f.PartialCancelled, r.Float64()
 	foreign := r.Float64() < f.ForeignInput
 	o.plan.stillCounts = r.Float64() < f.CancelledStillCount
+	o.plan.ignoresCancel = r.Float64() < f.CancelsIgnored
 	o.plan.foreignInput = foreign && o.inputFile != ""
 	if o.input == nil {
 		return
@@ -49,7 +50,11 @@ func (s *Sim) getBatch(w http.ResponseWriter, r *http.Request) {
 // cancelBatch always answers `{}`, because a cancellation is best effort.
 func (s *Sim) cancelBatch(w http.ResponseWriter, r *http.Request) {
 	s.onOperation(w, r, batchKind, writeNotFound, func(b *operation) any {
-		s.cancel(b)
+		if b.plan.ignoresCancel {
+			s.countLocked(func(st *Stats) { st.CancelsIgnored++ })
+		} else {
+			s.cancel(b)
+		}
 		return struct{}{}
 	})
 }

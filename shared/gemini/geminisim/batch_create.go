@@ -13,6 +13,7 @@ type post struct {
 	before, after   time.Duration
 	twice, second   bool // second: the answer names the second batch
 	refuses, atOnce bool
+	limits          bool // for one of an uploaded file, too
 }
 
 // newPost draws the faults of the next creation with this label.
@@ -32,6 +33,7 @@ func (s *Sim) newPost(label string) post {
 	}
 	p.twice, p.second = r.Float64() < f.CreatesTwice, r.Float64() < 0.5
 	p.refuses, p.atOnce = r.Float64() < f.RefusedCreate, r.Float64() < 0.5
+	p.limits = r.Float64() < f.CreatesLimited
 	if slow {
 		s.countLocked(func(st *Stats) { st.CreatesSlow++ })
 	}
@@ -130,6 +132,11 @@ func (s *Sim) ask(b *operation, file *upload, p post) *Answer {
 	in, err := file.asks(s.cfg.Poison)
 	if err != nil {
 		return refuse(http.StatusBadRequest, err.Error())
+	}
+	if p.limits {
+		s.count(func(st *Stats) { st.APIRateLimited++ })
+		a := s.rateLimited(OpCreate, 30*time.Second)
+		return &a
 	}
 	b.input = in
 	b.tally = sync.OnceValue(func() *tally { return b.count(s.sentKeys) })

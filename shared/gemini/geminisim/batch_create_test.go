@@ -27,6 +27,19 @@ func TestRefusedCreate(t *testing.T) {
 	}
 }
 
+// TestCreatesLimited: a creation from an uploaded file is answered 429, and makes no batch.
+func TestCreatesLimited(t *testing.T) {
+	t.Parallel()
+	sim, client, _ := serve(t, geminisim.Config{Faults: geminisim.Faults{CreatesLimited: 1}})
+	create(t, client, "not uploaded here")
+	file := upload(t, client, asks(1)[0])
+	_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name}, nil)
+	wantAPIError(t, err, 429, "RESOURCE_EXHAUSTED")
+	if n := sim.Stats().APIRateLimited; n != 1 || len(sim.Batches()) != 1 {
+		t.Errorf("%d are counted, %d batches", n, len(sim.Batches()))
+	}
+}
+
 // TestRefusedBatch: a batch may be created, and FAILED because of what it asks.
 func TestRefusedBatch(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
@@ -90,6 +91,23 @@ func TestPartialCancelled(t *testing.T) {
 	}
 }
 
+// TestCancelsIgnored: a batch whose cancellation was answered may succeed all the same.
+func TestCancelsIgnored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sim := geminisim.New(geminisim.Config{Faults: geminisim.Faults{CancelsIgnored: 1}})
+		defer sim.Close()
+		name := submit(t, sim, "job")
+		if w := call(t, sim, "POST", "/v1beta/"+name+":cancel", ""); w.Code != 200 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		waitWithin(t, week, sim, func(st geminisim.Stats) bool { return st.Settled == 1 })
+		if got := sim.Batches()[0].State; got != geminisim.StateSucceeded || sim.Stats().CancelsIgnored != 1 {
+			t.Errorf("%s, %+v", got, sim.Stats())
+		}
+	})
+}
+
 // TestForeignInput: a get may show the input file of another batch, while the creation and a list show
 // its own.
 func TestForeignInput(t *testing.T) {
@@ -139,7 +157,8 @@ func TestNoMetadata(t *testing.T) {
 func TestHarshLines(t *testing.T) {
 	t.Parallel()
 	faults := geminisim.Harsh()
-	faults.RefusedCreate, faults.Cut, faults.APIErrors, faults.APIRateLimited, faults.CreatesLost = 0, 0, 0, 0, 0
+	faults.RefusedCreate, faults.CreatesLimited, faults.CreatesLost, faults.Cut = 0, 0, 0, 0
+	faults.APIErrors, faults.APIRateLimited = 0, 0
 	sim, client, _ := serve(t, geminisim.Config{Seed: 11, Faults: faults})
 	const n = 2000
 	failures := map[string]int{}

@@ -38,7 +38,8 @@ type Config struct {
 	// Quotas are the limits of the project. Zero: none.
 	Quotas Quotas
 	// Poison is a text that makes Gemini refuse the whole batch of an uploaded file, at its creation or
-	// as its end, where a line has it: a request that is not valid. Empty: none does.
+	// as its end, where a line has it: a request that is not valid. Script's Hold and Final take
+	// precedence. Empty: none does.
 	Poison string
 	// CountKeys counts how often each key of an uploaded file was sent in a batch: see Sim.Sent. It
 	// costs about 60 bytes of memory a key.

@@ -32,6 +32,19 @@
 // lose their answers. The API answers with errors, stale states, empty successes, and 404 for what
 // it has just created.
 //
+// Batches of uploaded files meet more, because the keys of their requests are known: a creation that
+// is refused, carried out twice or late; a batch that is refused as a whole; and each outcome of a
+// request, drawn from the batch and the key. What becomes of a key depends on no order. A result's
+// text has its key, so that an audit sees what was matched by position. Config.CountKeys counts how
+// often each key was sent.
+//
+// # Files
+//
+// An upload is resumable: a piece whose answer was lost is there, and a query says so. A file is gone
+// after 48 hours on the wire clock, or once it is deleted; a batch keeps its requests. With
+// Config.Folder the content is on disk, and a batch holds 8 bytes of memory for each request: a result
+// file is made while it is read. Config.Quotas limits batches, tokens and bytes.
+//
 // # Tests
 //
 // None of these needs a fault plan. Script sets the plan of one operation before it is created.
@@ -46,12 +59,24 @@
 // and the expiry of rotated secrets. If the times on the wire should match Speed, pass a Now that
 // runs Speed times as fast.
 //
-// # What is not simulated
+// # What it can never do
 //
-// A result that lacks an item, or has one twice or without its key; a download that ends between
-// two lines as if it was the end. Streaming, foreground interactions and their content (tools,
-// agents' environments), quotas, and the retention of uploaded files and of operations, with the
-// results that they have inline. A batch may have any input file; one that was not uploaded here is
-// as long as its plan says. Failing deliveries never disable a webhook, because the threshold is
-// undocumented; see SetWebhookState.
+// A result that proves itself here has not met these:
+//
+//   - A result under another key's: the text of a line is always that of its key.
+//   - A download whose content changes: each line is the same at every read, in whatever order. It ends
+//     early only in the middle of a line, and its later half is never missing with a length.
+//   - A batch that leaves a terminal state, or a second outcome, but by SetState; one that is stuck for
+//     days, but by Script; a get that fails for days while the list shows the state, but by AnswerNext.
+//   - A batch that Gemini no longer has: batches stay until they are deleted.
+//   - An upload's session that ends by itself, and a piece of which a part arrives twice. A file is
+//     ACTIVE at once. The query of an upload that is complete does not name the file.
+//   - A get of the file of a batch's results: 403, while Gemini answers it.
+//   - A quota that lags, or that another project's use fills; a cancellation that is refused.
+//   - Streaming, embeddings, foreground interactions and their content (tools, agents' environments),
+//     the retention of operations, with the results that they have inline, and the priority of batches.
+//   - An input file's content, where it was not uploaded here: a batch of it is as long as its plan says,
+//     and no line has another fault than FailedItems.
+//   - Failing deliveries that disable a webhook, because the threshold is undocumented; see
+//     SetWebhookState.
 package geminisim

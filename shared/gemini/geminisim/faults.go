@@ -54,6 +54,9 @@ type Faults struct {
 	// PartialCancelled is the share of batches of uploaded files that have a result file with a part of
 	// the lines where they are cancelled. It is not documented whether Gemini makes one.
 	PartialCancelled float64 `json:"partialCancelled"`
+	// CancelsIgnored is the share of batches that go on as planned after a cancellation was answered,
+	// because it is best effort.
+	CancelsIgnored float64 `json:"cancelsIgnored"`
 	// CancelledStillCount is the share of cancelled batches that count towards Config.Quotas for 48
 	// hours more (seen live).
 	CancelledStillCount float64 `json:"cancelledStillCount"`
@@ -100,6 +103,9 @@ type Faults struct {
 	// operation runs and its submitter does not know the name. Creating is not idempotent
 	// (documented).
 	CreatesLost float64 `json:"createsLost"`
+	// CreatesLimited is the share of creations of batches from uploaded files that are answered 429,
+	// below every quota (seen live).
+	CreatesLimited float64 `json:"createsLimited"`
 	// CreatesTwice is the share of creations of batches that are carried out twice, as where a proxy
 	// repeats the request: the answer names one of the two.
 	CreatesTwice float64 `json:"createsTwice"`
@@ -145,7 +151,8 @@ func Harsh() Faults {
 		Failed: 0.1, Cancelled: 0.1, Expired: 0.05, FailedItems: 0.05, Shuffled: 0.5, Cut: 0.1,
 		ItemErrors: 0.03, RefusedItems: 0.005, Blocked: 0.005, Safety: 0.01, Truncated: 0.01, BadJSON: 0.01,
 		MissingLines: 0.01, NullLines: 0.005, UnreadableLines: 0.005, DoubledLines: 0.002, ForeignLines: 0.002,
-		RefusedCreate: 0.02, RefusedBatch: 0.02, PartialCancelled: 0.5, CancelledStillCount: 0.3,
+		RefusedCreate: 0.02, RefusedBatch: 0.02, CreatesLimited: 0.05, PartialCancelled: 0.5,
+		CancelsIgnored: 0.1, CancelledStillCount: 0.3,
 		Lost:     0.3,
 		Repeated: 0.4, RepeatedWithin: 10 * time.Minute,
 		Late: 0.3, LateBy: 20 * time.Minute,

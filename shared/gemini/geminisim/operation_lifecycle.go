@@ -16,8 +16,9 @@ func (s *Sim) launch(o *operation) {
 	script, faults := s.scriptOf(o.label)
 	o.id = k.newID(s.rand(k.name, nth))
 	o.createTime = s.cfg.Now()
-	o.plan = script.change(s.newPlan(k, k.plans+nth, faults))
+	o.plan = s.newPlan(k, k.plans+nth, faults)
 	o.planBatch(s.rand("batch plan", o.id), faults)
+	o.plan = script.change(o.plan)
 	o.rank = s.rand("list", o.id).Uint64()
 	o.visibleFrom = s.elapsed() + o.plan.hidden
 	o.now = snapshot{state: k.first, updateTime: o.createTime}

@@ -22,6 +22,7 @@ type plan struct {
 	lines                              Faults
 	part                               float64
 	refused, foreignInput, stillCounts bool
+	ignoresCancel                      bool
 }
 
 // newPlan draws the plan of one operation. Each draw has a fixed position, so that changing one

@@ -61,10 +61,12 @@ type Stats struct {
 	CreatesTwice   int `json:"createsTwice"`
 	CreatesSlow    int `json:"createsSlow"`
 	// BatchesRefused counts batches that FAILED for what they ask. PartialResults counts cancelled ones
-	// that have a result file, and ForeignInputs gets that showed another input file.
+	// that have a result file, ForeignInputs gets that showed another input file, and CancelsIgnored
+	// requests to cancel that were answered alone.
 	BatchesRefused int `json:"batchesRefused"`
 	PartialResults int `json:"partialResults"`
 	ForeignInputs  int `json:"foreignInputs"`
+	CancelsIgnored int `json:"cancelsIgnored"`
 	// The rest counts lines of results of uploaded files, once for each batch, when it ends with them:
 	// see the shares of the same name. FailedItems is part of ItemErrors.
 	ItemErrors      int `json:"itemErrors"`
