@@ -1,0 +1,172 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/jsonscan"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Request is one line of an input.
+type Request struct {
+	// Key is the submitter's, and no other request of the job has it [K4].
+	Key string
+	// Body is a GenerateContentRequest as JSON, a part of the line that it was read from.
+	Body json.RawMessage
+	// Model is the model that the line or the request names; empty where none is. It must be the job's.
+	Model string
+}
+
+// MaxKeyBytes bounds a request's key.
+const MaxKeyBytes = 512
+
+// form is what a line must be.
+const form = `{"key": "…", "request": {"contents": [{"role": "user", "parts": [{"text": "…"}]}]}}`
+
+// ParseRequest reads a line of an input, {"key": …, "request": {…}}. keyField is another name of the key,
+// such as custom_id; empty for key. The error joins everything that is wrong with the line, each an
+// [operation.FieldError] that says what to do: what would make Gemini refuse the whole batch. Members that
+// neither Gemini nor its SDKs are known to have pass.
+func ParseRequest(line []byte, keyField string) (Request, error) {
+	r := readRequest(line, keyField)
+	if err := r.problems.Err(); err != nil {
+		return Request{}, err
+	}
+	return r.Request, nil
+}
+
+// A reading is one line, while it is read.
+type reading struct {
+	Request
+	problems operation.Problems
+	members  []string // of the line, beside the key and the request
+	key      []byte   // as JSON
+	media    int64    // parts that are no text
+	inline   int64    // bytes of the JSON of the media that the request contains
+}
+
+// maxNamed bounds the members and the problems that are kept of a line.
+const maxNamed = 100
+
+// add adds a problem of a field.
+func (r *reading) add(field, format string, args ...any) {
+	if len(r.problems) < maxNamed {
+		r.problems.Add(field, format, args...)
+	}
+}
+
+// readRequest reads a line. Where it has problems, the request is not to be used.
+func readRequest(line []byte, keyField string) *reading {
+	r := &reading{}
+	if keyField == "" {
+		keyField = "key"
+	}
+	c := r.open(line)
+	if c == nil {
+		return r
+	}
+	c.Object(func(name []byte) {
+		switch name := string(name); {
+		case name == keyField && r.key != nil, name == "request" && r.Body != nil:
+			r.add(name, "the line has it twice; write it once")
+		case name == keyField:
+			r.key = c.Value()
+		case name == "request":
+			r.Body = c.Value()
+		case name == "model":
+			r.model(name, c)
+		case len(r.members) < maxNamed:
+			r.members = append(r.members, name)
+		}
+	})
+	if r.foreign() {
+		return r
+	}
+	r.readKey(keyField)
+	for _, name := range r.members {
+		r.place("", name)
+	}
+	r.readBody()
+	return r
+}
+
+// open returns a cursor in front of the line's object; nil where it is none.
+func (r *reading) open(line []byte) *jsonscan.Cursor {
+	c := jsonscan.New(line)
+	switch {
+	case !utf8.Valid(line):
+		r.add("line", "it is not UTF-8; save the file as UTF-8")
+	case !json.Valid(line):
+		var value json.RawMessage
+		r.add("line", "it is not one JSON value, write %s on one line: %w", form, json.Unmarshal(line, &value))
+	case c.Kind() == '[':
+		r.add("line", "it is a list; write its elements as %s, each on a line of its own", form)
+	case c.Kind() != '{':
+		r.add("line", "it is not an object; write %s", form)
+	default:
+		return c
+	}
+	return nil
+}
+
+// model reads the name of a model, of the line or of its request.
+func (r *reading) model(field string, c *jsonscan.Cursor) {
+	model := strings.TrimPrefix(string(jsonscan.Text(c.Value())), "models/")
+	switch {
+	case model == "":
+		r.add(field, "it must be the name of the job's model, as a text; or take it out")
+	case r.Model != "" && r.Model != model:
+		r.add(field, "%s is another model than %s, on the same line; take both out",
+			diag.QuoteUpTo(model, 40), diag.QuoteUpTo(r.Model, 40))
+	}
+	r.Model = model
+}
+
+// foreign reports a line of another provider's batch format, of which nothing else is worth saying.
+func (r *reading) foreign() bool {
+	if r.Body != nil || !slices.ContainsFunc([]string{"body", "params", "method", "url"}, r.has) {
+		return false
+	}
+	r.add("line", "its members (%s) are those of another provider's batch format; write %s",
+		diag.Cut(strings.Join(r.members, ", "), 80), form)
+	return true
+}
+
+func (r *reading) has(member string) bool { return slices.Contains(r.members, member) }
+
+// readKey reads the key: a text, or a number as its digits. A key that is wrong stays empty.
+func (r *reading) readKey(field string) {
+	key := string(jsonscan.Text(r.key))
+	if number := string(r.key); strings.Trim(strings.TrimPrefix(number, "-"), "0123456789") == "" {
+		key = number
+	}
+	switch {
+	case r.key == nil:
+		other := ""
+		for _, name := range []string{"key", "custom_id", "customId", "id"} {
+			if r.has(name) {
+				other = fmt.Sprintf(", or name %s as the field of the key", name)
+				break
+			}
+		}
+		r.add(field, "it is missing; give each request a key of its own%s", other)
+	case key == "" && r.key[0] != '"':
+		r.add(field, "it must be a text or a whole number, not %s", diag.QuoteUpTo(string(r.key), 40))
+	case key == "":
+		r.add(field, "it is empty; give each request a key of its own")
+	case len(key) > MaxKeyBytes:
+		r.add(field, "%d bytes are more than %d: %s", len(key), MaxKeyBytes, diag.QuoteUpTo(key, 40))
+	case operation.Garbled(key):
+		r.add(field, "it has U+FFFD in place of what could not be decoded, and may be another request's, too")
+	case strings.ContainsFunc(key, unicode.IsControl):
+		r.add(field, "it has control characters: %s; take them out", diag.Quote(key))
+	default:
+		r.Key = key
+	}
+}

@@ -1,0 +1,80 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/jsonscan"
+)
+
+// A canonical line is {"key":KEY,"request":BODY} and a line end, compact: a job's input in job storage has no
+// others. So its parts are found without decoding it.
+const (
+	beforeKey  = `{"key":`
+	beforeBody = `,"request":`
+	afterBody  = '}'
+)
+
+// ErrNotCanonical is wrapped by the error for a line that Canonicalize did not write.
+var ErrNotCanonical = errors.New("it is not a canonical line")
+
+// KeyOf returns the key of a canonical line. It decodes only the key: a worker calls it for each of a million
+// lines. The error wraps ErrNotCanonical.
+func KeyOf(line []byte) (string, error) {
+	r, err := SplitLine(line)
+	return r.Key, err
+}
+
+// SplitLine returns the request of a canonical line, with or without its line end. The body is a part of the
+// line. The error wraps ErrNotCanonical.
+func SplitLine(line []byte) (Request, error) {
+	rest, opens := bytes.CutPrefix(line, []byte(beforeKey))
+	key, at := quoted(rest)
+	body, follows := bytes.CutPrefix(rest[at:], []byte(beforeBody))
+	body = bytes.TrimSuffix(body, []byte{'\n'})
+	last := len(body) - 1
+	if !opens || at == 0 || !follows || last < 2 || body[0] != '{' ||
+		body[last-1] != '}' || body[last] != afterBody {
+		return Request{}, fmt.Errorf("reading %s: %w", diag.Quote(string(line[:min(len(line), 100)])), ErrNotCanonical)
+	}
+	return Request{Key: key, Body: body[:last]}, nil
+}
+
+// quoted reads the JSON text at the beginning of text, and returns where it ends; 0 where there is none.
+func quoted(text []byte) (content string, end int) {
+	if len(text) == 0 || text[0] != '"' {
+		return "", 0
+	}
+	length := bytes.IndexByte(text[1:], '"')
+	if length < 0 {
+		return "", 0
+	}
+	if content := text[1 : 1+length]; bytes.IndexByte(content, '\\') < 0 {
+		return string(content), length + 2
+	}
+	value := jsonscan.New(text).Value()
+	return string(jsonscan.Text(value)), len(value)
+}
+
+// AppendLine appends the request as a canonical line. Its body must be compact JSON.
+func (r Request) AppendLine(to []byte) []byte {
+	to = append(to, beforeKey...)
+	to = appendQuoted(to, r.Key)
+	to = append(to, beforeBody...)
+	to = append(to, r.Body...)
+	return append(to, afterBody, '\n')
+}
+
+// appendQuoted appends a JSON text. A key has no other characters that must be escaped.
+func appendQuoted(to []byte, key string) []byte {
+	to = append(to, '"')
+	for i := range len(key) {
+		if key[i] == '"' || key[i] == '\\' {
+			to = append(to, '\\')
+		}
+		to = append(to, key[i])
+	}
+	return append(to, '"')
+}
