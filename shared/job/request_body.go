@@ -105,9 +105,9 @@ const (
 	tokensPerMedia = 258
 )
 
-// tokens estimates the input tokens of the request, for people.
-func (r *reading) tokens() int64 {
-	return (int64(len(r.Body))-r.inline)/bytesPerToken + r.media*tokensPerMedia
+// tokens estimates the input tokens of the request, for people. body is how many bytes it has.
+func (r *reading) tokens(body int64) int64 {
+	return max(0, body-r.inline)/bytesPerToken + r.media*tokensPerMedia
 }
 
 func (r *reading) readConfig(field string, c *jsonscan.Cursor) {

@@ -60,11 +60,13 @@ func quoted(text []byte) (content string, end int) {
 
 // AppendLine appends the request as a canonical line. Its body must be compact JSON.
 func (r Request) AppendLine(to []byte) []byte {
-	to = append(to, beforeKey...)
-	to = appendQuoted(to, r.Key)
-	to = append(to, beforeBody...)
-	to = append(to, r.Body...)
-	return append(to, afterBody, '\n')
+	return append(append(appendHead(to, r.Key), r.Body...), afterBody, '\n')
+}
+
+// appendHead appends the beginning of a canonical line, up to its body.
+func appendHead(to []byte, key string) []byte {
+	to = appendQuoted(append(to, beforeKey...), key)
+	return append(to, beforeBody...)
 }
 
 // appendQuoted appends a JSON text. A key has no other characters that must be escaped.

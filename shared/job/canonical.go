@@ -1,0 +1,204 @@
+package job
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"math"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// CanonicalOptions say how inputs are read.
+type CanonicalOptions struct {
+	// KeyField is another name of the key, such as custom_id; empty for key.
+	KeyField string
+	// Job has the bounds of a batch, and the model that a request may name; without a model, the first that
+	// a request names. Zero fields take their defaults.
+	Job Options
+	// Check, if there is one, says what is wrong with a request beside its form, such as its schema.
+	Check func(Request) error
+}
+
+// A Summary describes a canonical input.
+type Summary struct {
+	Requests int64
+	Bytes    int64
+	// Tokens is an estimate of the input's tokens, for people: one for four bytes of a request's JSON, and
+	// 258 for each image or other file, whatever its length.
+	Tokens  int64
+	SHA256  string // of the bytes, in hexadecimal digits
+	Largest int64  // the bytes of the largest line
+	// Batches are the ranges that a Cutter makes of it; they name no object.
+	Batches []Source
+}
+
+// Canonicalize reads the inputs, each with its name, and writes their requests to w in their order, as
+// canonical lines: compact, the key first, nothing between them. An input is JSON Lines, or that in gzip.
+// What is canonical stays as it is, byte by byte. It holds some 30 bytes for each key, and one line.
+//
+// Where something is wrong with the inputs, the error is a *[InputProblems]. They are read to their end all
+// the same, to report everything at once; what was written is of no use. Any other error is one of reading
+// or of writing.
+func Canonicalize(w io.Writer, inputs iter.Seq2[string, io.Reader], o CanonicalOptions) (Summary, error) {
+	c := &canonical{
+		options: o, sum: sha256.New(), seen: map[operation.KeyHash]uint32{}, cutter: NewCutter(o.Job, "", 0),
+		model: modelName(o.Job.Model),
+	}
+	c.out = bufio.NewWriterSize(io.MultiWriter(w, c.sum), 64<<10)
+	for name, input := range inputs {
+		if err := c.input(name, input); err != nil {
+			return Summary{}, err
+		}
+	}
+	if err := c.out.Flush(); err != nil {
+		return Summary{}, writing(err)
+	}
+	return c.finish()
+}
+
+func writing(err error) error { return fmt.Errorf("writing the canonical input: %w", err) }
+
+// A canonical is what is known of the inputs while they are read.
+type canonical struct {
+	options  CanonicalOptions
+	summary  Summary
+	out      *bufio.Writer
+	sum      hash.Hash
+	cutter   *Cutter
+	batches  int64
+	model    string // that a request may name; empty until one is known
+	inputs   []begun
+	lines    int64                        // that were read of all inputs
+	seen     map[operation.KeyHash]uint32 // the line of each key, counted through all inputs
+	text     bytes.Buffer                 // the line that is written
+	problems InputProblems
+}
+
+// A begun is an input, and how many lines of others were read before it.
+type begun struct {
+	name   string
+	before int64
+}
+
+// input reads an input. What is wrong with its content is a problem, and no error.
+func (c *canonical) input(name string, input io.Reader) error {
+	c.inputs = append(c.inputs, begun{name, c.lines})
+	source := &watched{Reader: input}
+	lines, err := openLines(source)
+	for err == nil {
+		var line []byte
+		if line, err = lines.next(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		c.lines++
+		switch {
+		case errors.Is(err, errLong):
+			c.report("line", err)
+			err = nil
+		case err == nil && len(line) > 0:
+			if err := c.line(line); err != nil {
+				return writing(err)
+			}
+		}
+	}
+	if source.err != nil {
+		return fmt.Errorf("reading the input %s: %w", name, source.err)
+	}
+	c.report("input", err)
+	return nil
+}
+
+// line reads a line, and writes its request if nothing was wrong so far.
+func (c *canonical) line(line []byte) error {
+	r := readRequest(line, c.options.KeyField)
+	c.check(r)
+	for _, p := range r.problems {
+		c.report(p.Field, p.Err)
+	}
+	if len(c.problems.Problems) > 0 {
+		return nil
+	}
+	c.text.Reset()
+	c.text.Grow(len(line) + len(beforeKey+beforeBody)) // else it would grow to twice a large line
+	c.text.Write(appendHead(c.text.AvailableBuffer(), r.Key))
+	began := c.text.Len()
+	if err := json.Compact(&c.text, r.Body); err != nil {
+		return fmt.Errorf("compacting the request %s: %w", diag.Quote(r.Key), err)
+	}
+	body := c.text.Len() - began
+	c.text.WriteString("}\n")
+	size := int64(c.text.Len())
+	c.summary.Requests++
+	c.summary.Bytes += size
+	c.summary.Tokens += r.tokens(int64(body))
+	c.summary.Largest = max(c.summary.Largest, size)
+	c.batch(c.cutter.Add(size))
+	_, err := c.text.WriteTo(c.out)
+	return err //nolint:wrapcheck // the caller says what was written
+}
+
+// check adds the problems of a request that its line alone does not show.
+func (c *canonical) check(r *reading) {
+	if r.Key != "" {
+		hash := operation.HashKey(r.Key)
+		if first, repeated := c.seen[hash]; repeated {
+			r.add("key", "%s is also the key of %s; give each request a key of its own", diag.Quote(r.Key), c.place(first))
+		} else {
+			c.seen[hash] = uint32(min(c.lines, math.MaxUint32))
+		}
+	}
+	if r.Model != "" {
+		if c.model == "" {
+			c.model = r.Model
+		}
+		if r.Model != c.model {
+			r.add("model", "%s is not %s, and a job has one model; make a job of each",
+				diag.QuoteUpTo(r.Model, 40), diag.QuoteUpTo(c.model, 40))
+		}
+	}
+	if c.options.Check != nil && len(r.problems) == 0 {
+		if err := c.options.Check(r.Request); err != nil {
+			r.add("request", "%w", err)
+		}
+	}
+}
+
+// batch notes a range of which split makes a batch.
+func (c *canonical) batch(batch Source, ok bool) {
+	if !ok {
+		return
+	}
+	if c.batches++; c.batches <= MostParts {
+		c.summary.Batches = append(c.summary.Batches, batch)
+	}
+}
+
+// finish returns what came of all inputs.
+func (c *canonical) finish() (Summary, error) {
+	c.batch(c.cutter.Rest())
+	whole := func(field, format string, args ...any) {
+		c.problems.add(InputProblem{Field: field, Problem: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case len(c.problems.Problems) > 0:
+	case c.summary.Requests == 0:
+		whole("input", "there is no request in it; write %s, one a line", form)
+	case c.batches > MostParts:
+		whole("input", "%d batches are more than %d; raise the requests or the bytes of a batch, or make several jobs",
+			c.batches, MostParts)
+	}
+	if len(c.problems.Problems) > 0 {
+		return Summary{}, &c.problems
+	}
+	c.summary.SHA256 = hex.EncodeToString(c.sum.Sum(nil))
+	return c.summary, nil
+}
