@@ -54,7 +54,7 @@ func begins(reader *bufio.Reader, mark string) bool {
 // unreadable says of an error of gzip what to do.
 func unreadable(err error) error {
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, errLong):
+	case errors.Is(err, io.EOF):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("it ends within a gzip stream: it was cut off; copy it again (%w)", err)

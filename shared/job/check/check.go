@@ -24,6 +24,10 @@ func New(validate string, request json.RawMessage) (job.Check, error) {
 	return NewChecks(validate).Of(request)
 }
 
+// maxTextBytes bounds a text that is matched with a schema: as a tree it takes many times its size. An answer
+// of the most output tokens is smaller.
+const maxTextBytes = 4 << 20
+
 // matches returns the check of a schema; nil stands for any JSON value.
 func matches(schema *jsonschema.Schema) job.Check {
 	return func(text []byte) string {
@@ -31,13 +35,20 @@ func matches(schema *jsonschema.Schema) job.Check {
 		if len(text) == 0 {
 			return "the answer has no text, and must be JSON"
 		}
-		// As float64: of a number with a huge exponent the validator would panic, or compute for long.
-		var value any
-		if err := json.Unmarshal(text, &value); err != nil {
-			return "the answer's text is not one JSON value: " + err.Error()
+		if !json.Valid(text) {
+			var value json.RawMessage
+			return fmt.Sprint("the answer's text is not one JSON value: ", json.Unmarshal(text, &value))
 		}
 		if schema == nil {
 			return ""
+		}
+		if len(text) > maxTextBytes {
+			return fmt.Sprintf("the answer has %d bytes, more than %d: it cannot be checked", len(text), maxTextBytes)
+		}
+		// As float64: of a number with a huge exponent the validator would panic, or compute for long.
+		var value any
+		if err := json.Unmarshal(text, &value); err != nil {
+			return "the answer cannot be checked: " + err.Error()
 		}
 		if err := schema.Validate(value); err != nil {
 			return "the answer does not match its schema: " + leaves(err)
@@ -69,15 +80,20 @@ func leaves(err error) string {
 	return strings.Join(said, "; ")
 }
 
-// maxChecks bounds the schemas that a Checks keeps. A job's requests seldom have more than a few.
-const maxChecks = 64
+// The schemas that a Checks keeps are bounded by their number and by the bytes of their texts. A job's
+// requests seldom have more than a few.
+const (
+	maxKept      = 64
+	maxKeptBytes = 1 << 20
+)
 
 // Checks makes the checks of many requests. It compiles a schema once, however many requests have it, and
 // keeps the last few. It may be used by several goroutines.
 type Checks struct {
-	validate string
-	mu       sync.Mutex
-	kept     map[[sha256.Size]byte]compiled
+	validate  string
+	mu        sync.Mutex
+	kept      map[[sha256.Size]byte]compiled
+	keptBytes int
 }
 
 // A compiled is what became of a schema.
@@ -111,11 +127,13 @@ func (c *Checks) Of(request json.RawMessage) (job.Check, error) {
 	defer c.mu.Unlock()
 	found, ok := c.kept[sum]
 	if !ok {
-		if len(c.kept) >= maxChecks {
+		if len(c.kept) >= maxKept || c.keptBytes+len(schema.text) > maxKeptBytes {
 			clear(c.kept)
+			c.keptBytes = 0
 		}
 		found.check, found.err = schema.compile()
 		c.kept[sum] = found
+		c.keptBytes += len(schema.text)
 	}
 	return found.check, found.err
 }

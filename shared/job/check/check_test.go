@@ -33,14 +33,14 @@ func TestCheckJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, good := range [][]string{
-		{`{"a":1}`}, {`{"a"`, `:1}`}, {"thought:I think", "[1,2]\n"}, {" 7 "}, {`"\n"`}, {"null"},
+		{`{"a":1}`}, {`{"a"`, `:1}`}, {"thought:I think", "[1,2]\n"}, {" 7 "}, {`"\n"`}, {"null"}, {"1e999999999"},
 	} {
 		if got := job.Judge(texts(good...), nil, valid); got != (job.Judgement{Outcome: job.OutcomeDone}) {
 			t.Errorf("%q: %+v", good, got)
 		}
 	}
 	for _, bad := range [][]string{
-		{}, {""}, {"thought:{}"}, {"yes"}, {"{} {}"}, {"```json\n{}\n```"}, {`{"a":1`}, {"1e999999999"},
+		{}, {""}, {"thought:{}"}, {"yes"}, {"{} {}"}, {"```json\n{}\n```"}, {`{"a":1`},
 	} {
 		if got := job.Judge(texts(bad...), nil, valid); got.Outcome != job.OutcomeInvalid {
 			t.Errorf("%q: %+v", bad, got)

@@ -13,7 +13,7 @@ import (
 )
 
 // maxSchemaBytes bounds a schema, which is held in memory as a tree.
-const maxSchemaBytes = 1 << 20
+const maxSchemaBytes = 256 << 10
 
 // A dialect is the language of a schema.
 type dialect byte

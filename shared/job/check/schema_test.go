@@ -62,18 +62,33 @@ func TestSchema(t *testing.T) {
 func TestSchemaRefused(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]string{
-		`"responseJsonSchema":{"$ref":"file:///etc/hostname"}`:                  "a schema may only refer to itself",
-		`"responseJsonSchema":{"$ref":"https://schemas.example/a"}`:             "a schema may only refer to itself",
-		`"responseJsonSchema":{"$schema":"https://schemas.example"}`:            "a schema may only refer to itself",
-		`"responseSchema":{"type":"COLOUR"}`:                                    "validate json instead",
-		`"responseSchema":{"type":"STRING","pattern":"(?=a)"}`:                  "validate json instead",
-		`"responseSchema":"STRING"`:                                             "validate json instead",
-		`"responseSchema":{"minimum":1e999}`:                                    "reading the response schema",
-		`"responseSchema":{"description":"` + strings.Repeat("x", 1<<20) + `"}`: "more than 1048576",
+		`"responseJsonSchema":{"$ref":"file:///etc/hostname"}`:                    "a schema may only refer to itself",
+		`"responseJsonSchema":{"$ref":"https://schemas.example/a"}`:               "a schema may only refer to itself",
+		`"responseJsonSchema":{"$schema":"https://schemas.example"}`:              "a schema may only refer to itself",
+		`"responseSchema":{"type":"COLOUR"}`:                                      "validate json instead",
+		`"responseSchema":{"type":"STRING","pattern":"(?=a)"}`:                    "validate json instead",
+		`"responseSchema":"STRING"`:                                               "validate json instead",
+		`"responseSchema":{"minimum":1e999}`:                                      "reading the response schema",
+		`"responseSchema":{"description":"` + strings.Repeat("x", 256<<10) + `"}`: "more than 262144",
 	} {
 		_, err := check.New("schema", json.RawMessage(`{"generationConfig":{`+config+`}}`))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, want %s", config, err, want)
+		}
+	}
+}
+
+// What the validator would panic or compute for long about, or hold many times, is refused before.
+func TestSchemaTexts(t *testing.T) {
+	t.Parallel()
+	valid, err := check.New("schema", json.RawMessage(`{"generationConfig":{"responseSchema":{"minimum":1}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"1e999999999", "-1e999", `"` + strings.Repeat("x", 4<<20) + `"`} {
+		if got := job.Judge(texts(text), nil, valid); got.Outcome != job.OutcomeInvalid ||
+			!strings.Contains(got.Why, "cannot be checked") {
+			t.Errorf("%.20s: %+v", text, got)
 		}
 	}
 }
