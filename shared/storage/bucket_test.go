@@ -34,7 +34,7 @@ func TestCreateAnswers(t *testing.T) {
 		"forbidden": {large, func(s *storagesim.Sim) { s.Deny("storage.objects.create") },
 			"the account needs roles/storage.objectUser"},
 		"damaged": {large, func(s *storagesim.Sim) { s.Damage() }, "answered 400"},
-		"lost, and cannot be looked at": {small, func(s *storagesim.Sim) {
+		"lost, and cannot be queried": {small, func(s *storagesim.Sim) {
 			s.Lose(storagesim.Begin, 0)
 			s.Fail(storagesim.Get, 500, "")
 		}, "reading gs://jobs/nightly/a: Cloud Storage answered 500"},

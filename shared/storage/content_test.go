@@ -39,7 +39,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A sink drops what is written to it, and looks at each 64th piece.
+// A sink drops what is written to it, and measures at each 64th piece.
 type sink struct {
 	look   func()
 	pieces int
@@ -53,7 +53,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An endless content is so many bytes, and is looked at on its way.
+// An endless content is so many bytes, and is measured on its way.
 type endless struct {
 	left, every int
 	look        func()

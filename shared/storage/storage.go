@@ -1,18 +1,14 @@
 // Package storage keeps objects that are created once and never change: in a Cloud Storage bucket, or in
 // a folder.
 //
-// An object is visible only whole, under a name that no other object had: Create and Compose replace
-// nothing. In a bucket that is the generation precondition 0, and in a folder a link that does not
-// replace. Until then its bytes are below [unfinished], which no name can begin with: a temporary file,
-// or what Compose makes on its way. A crash leaves them there, and Check deletes them a day later.
+// An object is visible only whole. Create and Compose replace nothing: in a bucket by the generation
+// precondition 0, in a folder by a link, which fails where the name exists. Until then its bytes are in
+// .unfinished/, where no name leads: a temporary file, or an intermediate object of Compose. A crash
+// leaves them there, and Check deletes them a day later.
 //
-// What a call leaves that failed, or whose process died:
-//
-//	Create, Compose: the whole object or none. Where the answer of Cloud Storage was lost, the object is
-//	looked at: it carries a nonce of the call that made it.
-//	Delete: the object or none.
-//
-// So a caller whose call failed uses another name, or takes ErrExists as an answer about the name alone.
+// Create and Compose that fail leave the whole object or none. Where the answer of Cloud Storage was lost,
+// they query the object, which carries a nonce of its call. A process that died, or whose query failed as
+// well, cannot know: its successor takes another name.
 package storage
 
 import (
