@@ -28,8 +28,8 @@ func (f Faults) order(read *rand.Rand, results int) order {
 	return o
 }
 
-// writeResults writes the results of a file, which are made while they are written. Where the last of a
-// download that is cut has no line, the next one is cut.
+// writeResults writes the results of a file, which are made while they are written. A download that is
+// cut ends in the middle of a line, unless there is none.
 func (b *operation) writeResults(to io.Writer, at snapshot, o order) error {
 	lines, err := b.openLines(at)
 	if err != nil {
@@ -66,23 +66,32 @@ func (l *resultLines) close() error {
 }
 
 func (l *resultLines) write(w io.Writer, o order) error {
-	var line bytes.Buffer
+	line, last := &bytes.Buffer{}, &bytes.Buffer{} // last is not written yet
 	for at := range l.of.size() {
+		if o.cut && at >= o.results && last.Len() > 0 {
+			break
+		}
 		i := at
 		if o.shuffled != nil {
 			i = o.shuffled[at]
 		}
 		line.Reset()
-		if err := l.result(&line, i); err != nil {
+		if err := l.result(line, i); err != nil {
 			return err
 		}
-		cut := o.cut && at >= o.results-1 && line.Len() > 0
-		if cut {
-			line.Truncate(line.Len() / 2)
+		if line.Len() == 0 {
+			continue
 		}
-		if _, err := line.WriteTo(w); err != nil || cut {
+		if _, err := last.WriteTo(w); err != nil {
 			return err
 		}
+		line, last = last, line
+	}
+	if o.cut {
+		last.Truncate(half(last.Bytes()))
+	}
+	if _, err := last.WriteTo(w); err != nil || o.cut {
+		return err
 	}
 	for _, i := range l.doubled {
 		if err := l.again(w, i); err != nil {
@@ -90,6 +99,12 @@ func (l *resultLines) write(w io.Writer, o order) error {
 		}
 	}
 	return nil
+}
+
+// half returns where the half of the last of some lines ends.
+func half(lines []byte) int {
+	begins := bytes.LastIndexByte(bytes.TrimSuffix(lines, []byte("\n")), '\n') + 1
+	return (begins + len(lines)) / 2
 }
 
 // result adds what the file has for the ith request.

@@ -70,7 +70,7 @@
 //     days, but by Script; a get that fails for days while the list shows the state, but by AnswerNext.
 //   - A batch that Gemini no longer has: batches stay until they are deleted.
 //   - An upload's session that ends by itself, and a piece of which a part arrives twice. A file is
-//     ACTIVE at once. The query of an upload that is complete does not name the file.
+//     ACTIVE at once.
 //   - A get of the file of a batch's results: 403, while Gemini answers it.
 //   - A quota that lags, or that another project's use fills; a cancellation that is refused.
 //   - Streaming, embeddings, foreground interactions and their content (tools, agents' environments),

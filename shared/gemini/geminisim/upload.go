@@ -126,13 +126,16 @@ func (s *Sim) continueUpload(w http.ResponseWriter, r *http.Request) {
 	u.session.Lock()
 	defer u.session.Unlock()
 	s.mu.Lock()
-	final := u.final
+	final, file := u.final, u.file()
 	s.mu.Unlock()
 	command := r.Header.Get("X-Goog-Upload-Command")
 	switch {
 	case command == "query":
 		w.Header().Set("X-Goog-Upload-Status", map[bool]string{false: "active", true: "final"}[final])
 		w.Header().Set("X-Goog-Upload-Size-Received", strconv.FormatInt(u.content.size, 10))
+		if final && s.rand("query", u.id).IntN(2) == 0 { // whether it names the file is not documented
+			writeJSON(w, map[string]any{"file": file})
+		}
 		return
 	case final:
 		writeNotFound(w)
