@@ -151,9 +151,9 @@ func TestCreatesSlow(t *testing.T) {
 func TestScriptedCreation(t *testing.T) {
 	t.Parallel()
 	sim, client, _ := serve(t, geminisim.Config{})
-	sim.ScriptPrefix("jobs/nightly/", geminisim.Script{Faults: &geminisim.Faults{RefusedCreate: 1}})
+	sim.ScriptPrefix("opledger:jobs/nightly/", geminisim.Script{Faults: &geminisim.Faults{RefusedCreate: 1}})
 	file := upload(t, client, asks(1)[0])
-	for label, refused := range map[string]bool{"jobs/nightly/r1-00001": true, "jobs/other/r1-00001": false} {
+	for label, refused := range map[string]bool{"opledger:jobs/nightly/00001": true, "opledger:jobs/other/00001": false} {
 		_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name},
 			&genai.CreateBatchJobConfig{DisplayName: label})
 		if (err != nil) != refused {

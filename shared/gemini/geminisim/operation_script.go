@@ -51,8 +51,8 @@ func (s *Sim) Script(label string, sc Script) {
 	s.scripts[label] = sc
 }
 
-// ScriptPrefix is Script for every label that begins with prefix, such as jobs/nightly/. A label's own
-// Script takes precedence, and then the longest prefix.
+// ScriptPrefix is Script for every label that begins with prefix, such as opledger:jobs/nightly/ for the
+// batches of a job. A label's own Script takes precedence, and then the longest prefix.
 func (s *Sim) ScriptPrefix(prefix string, sc Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
