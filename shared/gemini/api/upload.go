@@ -160,7 +160,6 @@ func (u *Upload) send(
 		return nil, fmt.Errorf("making a request of an upload: %w", u.client.redactor.Error(err))
 	}
 	if len(piece) > 0 {
-		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(watch.reader(piece)), nil }
 		request.Body, request.ContentLength = io.NopCloser(watch.reader(piece)), int64(len(piece))
 	}
 	request.Header.Set("X-Goog-Upload-Command", command)

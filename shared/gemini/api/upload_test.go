@@ -13,10 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-const session = "/upload/v1beta/files?upload_id=the-secret-of-the-session&upload_protocol=resumable"
+const session = "/upload/v1beta/files/the-secret-of-the-session?upload_protocol=resumable"
 
 // sessions starts an upload at an address, which may be a path, and answers its commands.
 func sessions(at string, command http.HandlerFunc) http.HandlerFunc {
@@ -41,46 +43,40 @@ func upload(ctx context.Context, c *api.Client) (*api.Upload, error) {
 // TestUpload: the requests of a session, and what each answer says.
 func TestUpload(t *testing.T) {
 	t.Parallel()
-	status, received, answer := "active", "", ""
-	var asked []string
-	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		h := r.Header
-		asked = append(asked, fmt.Sprint(r.Method, r.URL, h["X-Goog-Upload-Command"], h["X-Goog-Upload-Offset"],
-			h["X-Goog-Upload-Header-Content-Length"], h["X-Goog-Upload-Header-Content-Type"], r.ContentLength, string(body)))
-		if h.Get("X-Goog-Api-Key") != apiKey {
-			t.Errorf("%s without the key", r.URL)
-		}
-		w.Header().Set("X-Goog-Upload-Status", status)
-		w.Header().Set("X-Goog-Upload-Size-Received", received)
-		sessions(session, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })(w, r)
-	})
+	var says answers
+	client := serve(t, says.answer)
 	u, err := upload(t.Context(), client)
 	if err != nil || u.Granularity != 4 {
 		t.Fatal(u, err)
 	}
 	var got struct{ A string }
+	send := func(offset int64, piece string, last bool) func() error {
+		return func() error { return u.Send(t.Context(), offset, []byte(piece), last, &got) }
+	}
+	query := func(received int64, final bool) func() error {
+		return func() error { return wantQuery(t, u, received, final) }
+	}
 	for _, c := range []struct {
 		status, received, answer string
 		call                     func() error
 		says                     string // empty: no error
 	}{
-		{"active", "", "", func() error { return u.Send(t.Context(), 0, []byte("1234"), false, &got) }, ""},
-		{"final", "", `{"a":"b"}`, func() error { return u.Send(t.Context(), 4, []byte("56"), true, &got) }, ""},
-		{"final", "", `{}`, func() error { return u.Send(t.Context(), 0, nil, true, &got) }, ""},
-		{"final", "", `{}`, func() error { return u.Send(t.Context(), 0, nil, false, &got) }, `is "final", not active`},
-		{"active", "", ``, func() error { return u.Send(t.Context(), 0, nil, true, &got) }, `is "active", not final`},
-		{"cancelled", "", ``, func() error { return u.Send(t.Context(), 0, nil, false, &got) }, `is "cancelled"`},
-		{"", "", ``, func() error { return u.Send(t.Context(), 0, nil, false, &got) }, `no upload status`},
-		{"final", "", `[]`, func() error { return u.Send(t.Context(), 0, nil, true, &got) }, `not a JSON object`},
-		{"active", "4", "", func() error { return wantQuery(t, u, 4, false) }, ""},
-		{"final", "", "{}", func() error { return wantQuery(t, u, 0, true) }, ""},
-		{"active", "", "", func() error { return wantQuery(t, u, 0, false) }, "no number of bytes"},
-		{"active", "-1", "", func() error { return wantQuery(t, u, 0, false) }, "no number of bytes"},
-		{"cancelled", "4", "", func() error { return wantQuery(t, u, 0, false) }, `is "cancelled"`},
-		{"", "4", "", func() error { return wantQuery(t, u, 0, false) }, `no upload status`},
+		{"active", "", "", send(0, "1234", false), ""},
+		{"final", "", `{"a":"b"}`, send(4, "56", true), ""},
+		{"final", "", `{}`, send(0, "", true), ""},
+		{"final", "", `{}`, send(0, "", false), `is "final", not active`},
+		{"active", "", ``, send(0, "", true), `is "active", not final`},
+		{"cancelled", "", ``, send(0, "", false), `is "cancelled"`},
+		{"", "", ``, send(0, "", false), `no upload status`},
+		{"final", "", `[]`, send(0, "", true), `not a JSON object`},
+		{"active", "4", "", query(4, false), ""},
+		{"final", "", "{}", query(0, true), ""},
+		{"active", "", "", query(0, false), "no number of bytes"},
+		{"active", "-1", "", query(0, false), "no number of bytes"},
+		{"cancelled", "4", "", query(0, false), `is "cancelled"`},
+		{"", "4", "", query(0, false), `no upload status`},
 	} {
-		status, received, answer = c.status, c.received, c.answer
+		says.status, says.received, says.body = c.status, c.received, c.answer
 		err := c.call()
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) ||
 			errors.Is(err, api.ErrInterrupted) != (c.status == "") {
@@ -94,12 +90,28 @@ func TestUpload(t *testing.T) {
 		`POST/upload/v1beta/files [start] [] [10] [text/plain] 9{"a":"b"}`, `POST` + session + ` [upload] [0] [] [] 41234`,
 		`POST` + session + ` [upload, finalize] [4] [] [] 256`, `POST` + session + ` [upload, finalize] [0] [] [] 0`,
 	}
-	if strings.Join(asked[:4], "\n") != strings.Join(want, "\n") {
-		t.Errorf("asked\n%s\nwant\n%s", strings.Join(asked[:4], "\n"), strings.Join(want, "\n"))
+	if diff := cmp.Diff(want, says.asked[:4]); diff != "" || says.asked[9] != `POST`+session+` [query] [] [] [] 0` {
+		t.Errorf("queried with %s; -want +got\n%s", says.asked[9], diff)
 	}
-	if asked[9] != `POST`+session+` [query] [] [] [] 0` {
-		t.Errorf("queried with %s", asked[9])
+}
+
+// answers is what a session says of each command, and what it was asked.
+type answers struct {
+	status, received, body string
+	asked                  []string
+}
+
+func (a *answers) answer(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	h := r.Header
+	a.asked = append(a.asked, fmt.Sprint(r.Method, r.URL, h["X-Goog-Upload-Command"], h["X-Goog-Upload-Offset"],
+		h["X-Goog-Upload-Header-Content-Length"], h["X-Goog-Upload-Header-Content-Type"], r.ContentLength, string(body)))
+	if h.Get("X-Goog-Api-Key") != apiKey {
+		a.asked = append(a.asked, "without the key")
 	}
+	w.Header().Set("X-Goog-Upload-Status", a.status)
+	w.Header().Set("X-Goog-Upload-Size-Received", a.received)
+	sessions(session, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, a.body) })(w, r)
 }
 
 func wantQuery(t *testing.T, u *api.Upload, received int64, final bool) error {
@@ -177,6 +189,25 @@ func TestUploadKeepsSession(t *testing.T) {
 			strings.Contains(said, "the-secret") || strings.Contains(said, apiKey) {
 			t.Error(said)
 		}
+	}
+}
+
+// TestUploadThroughProxy: the password of the base URL goes to the session, too.
+func TestUploadThroughProxy(t *testing.T) {
+	t.Parallel()
+	client := without(t, "https://alice:hunter2@gemini.example", sessions("https://gemini.example/x",
+		func(w http.ResponseWriter, r *http.Request) {
+			if user, password, _ := r.BasicAuth(); user != "alice" || password != "hunter2" {
+				t.Errorf("sent with %q, %q", user, password)
+			}
+			w.Header().Set("X-Goog-Upload-Status", "active")
+		}))
+	u, err := upload(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.Send(t.Context(), 0, []byte("1234"), false, &struct{}{}); err != nil {
+		t.Error(err)
 	}
 }
 

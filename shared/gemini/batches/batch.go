@@ -27,8 +27,8 @@ type Batch struct {
 
 // Get asks for a batch. The answer is streamed past inline results. Errors: one that wraps
 // [operation.ErrName], for a key that is no batch's, before anything is sent; an *[api.Error], of which a
-// 404 alone does not say that the batch has ended; [api.ErrTooLarge] for one value of more than 32 MiB; of the
-// connection, which wrap [api.ErrInterrupted]; or about the answer, such as one about another batch.
+// 404 alone does not say that the batch has ended; [api.ErrTooLarge] for one value of more than 32 MiB; of
+// the connection, which wrap [api.ErrInterrupted]; or about the answer, such as one about another batch.
 func (c *Client) Get(ctx context.Context, key operation.Key) (Batch, error) {
 	name := operation.Name{Key: key}
 	path, err := name.Path()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,34 @@ func TestNewClient(t *testing.T) {
 	client := newClient(t, batches.Options{})
 	if printed := fmt.Sprintf("%v %+v %#v", client, client, client); strings.Contains(printed, apiKey) {
 		t.Errorf("printed %s", printed)
+	}
+}
+
+// TestTimeoutOfPiece: Options.Timeout does not end a piece, which may take longer.
+func TestTimeoutOfPiece(t *testing.T) {
+	t.Parallel()
+	var client *batches.Client
+	f := &fake{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Header.Get("X-Goog-Upload-Command") {
+		case "":
+			<-r.Context().Done()
+			return
+		case "start":
+			w.Header().Set("X-Goog-Upload-Url", "http://"+r.Host+"/x")
+			return
+		case "upload, finalize": // it lasts until a request that was sent later has timed out
+			if _, err := client.Get(r.Context(), "batches/a"); err == nil || r.Context().Err() != nil {
+				t.Errorf("the piece has ended first: %v", err)
+			}
+		}
+		f.final = true
+		f.answer(w, "upload, finalize")
+	}))
+	t.Cleanup(server.Close)
+	client = newClient(t, batches.Options{BaseURL: server.URL, Timeout: 50 * time.Millisecond})
+	if file, err := client.Upload(t.Context(), "", 0, strings.NewReader("")); err != nil {
+		t.Errorf("%+v, %v", file, err)
 	}
 }
 

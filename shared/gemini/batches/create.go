@@ -51,7 +51,7 @@ func (c *Client) Create(ctx context.Context, r Request) (operation.Name, error) 
 	}
 	if err := c.api.Call(ctx, http.MethodPost, path, nil, r.body(), &answer); err != nil {
 		said, answered := errors.AsType[*api.Error](err)
-		if answered && (said.Refused() || said.Status == http.StatusTooManyRequests) || !answered && unsent() {
+		if answered && (said.Refused() || said.Status == http.StatusTooManyRequests) || unsent() {
 			return operation.Name{}, refused(err)
 		}
 		return operation.Name{}, fmt.Errorf("creating a batch, which may run: %w", err)

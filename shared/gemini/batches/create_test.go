@@ -64,59 +64,65 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// google is an error in the form of Google's APIs.
+func google(status, message string) string {
+	return `{"error":{"code":1,"message":"` + message + `","status":"` + status + `"}}`
+}
+
+const badKey = `{"error":{"message":"no","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}`
+
+// refusals are answers to a creation, and what each means.
+var refusals = map[string]struct {
+	status int
+	body   string
+	want   batches.Cause
+}{
+	"too many":          {429, google("RESOURCE_EXHAUSTED", "check your plan and billing details"), batches.RateLimited},
+	"too many, HTML":    {429, "<html>", batches.RateLimited},
+	"too many tokens":   {400, google("RESOURCE_EXHAUSTED", "enqueued tokens"), batches.RateLimited},
+	"bad key":           {400, badKey, batches.Denied},
+	"bad key, in words": {400, google("INVALID_ARGUMENT", "API key expired. Please renew."), batches.Denied},
+	"no key":            {401, google("UNAUTHENTICATED", "no"), batches.Denied},
+	"billing":           {400, google("FAILED_PRECONDITION", "Please enable billing"), batches.Denied},
+	"billing, invalid":  {400, google("INVALID_ARGUMENT", "Billing is off"), batches.Denied},
+	"region":            {400, google("FAILED_PRECONDITION", "User location is not supported"), batches.Denied},
+	"region, invalid":   {400, google("INVALID_ARGUMENT", "Not available in your country"), batches.Denied},
+	"precondition":      {400, google("FAILED_PRECONDITION", "Precondition check failed."), batches.Denied},
+	"payment":           {402, "pay", batches.Denied},
+	"forbidden":         {403, google("PERMISSION_DENIED", "The caller does not have permission"), batches.Denied},
+	"file, forbidden": {
+		403, google("PERMISSION_DENIED", "You do not have permission to access the File x or it may not exist."),
+		batches.FileGone,
+	},
+	"file, not found": {404, google("NOT_FOUND", "File files/in was not found"), batches.FileGone},
+	"model":           {404, google("NOT_FOUND", "models/m is not found for API version v1beta"), batches.Invalid},
+	"request":         {400, google("INVALID_ARGUMENT", "The file has no field location."), batches.Invalid},
+	"HTML":            {400, "<html>", batches.Invalid},
+	"conflict":        {409, google("ABORTED", "no"), batches.Invalid},
+
+	"timeout":          {408, "later", batches.Ambiguous},
+	"gone away":        {499, google("CANCELLED", "no"), batches.Ambiguous},
+	"moved":            {308, "there", batches.Ambiguous},
+	"failure":          {500, google("INTERNAL", "API key"), batches.Ambiguous},
+	"unavailable":      {503, google("RESOURCE_EXHAUSTED", "later"), batches.Ambiguous},
+	"made":             {201, `{"name":"batches/a"}`, batches.Ambiguous},
+	"no name":          {200, `{}`, batches.Ambiguous},
+	"an error":         {200, google("INVALID_ARGUMENT", "no"), batches.Ambiguous},
+	"another name":     {200, `{"name":"operations/a"}`, batches.Ambiguous},
+	"a bare name":      {200, `{"name":"abc"}`, batches.Ambiguous},
+	"a garbled name":   {200, `{"name":"batches/\ud800"}`, batches.Ambiguous},
+	"no text as name":  {200, `{"name":7}`, batches.Ambiguous},
+	"no JSON":          {200, `<html>`, batches.Ambiguous},
+	"an empty answer":  {200, ``, batches.Ambiguous},
+	"the key as name":  {200, `{"name":"` + apiKey + `"}`, batches.Ambiguous},
+	"the key, refused": {400, "you sent " + apiKey, batches.Denied},
+}
+
 // TestCreateRefused: which answers say that no batch runs, and why. Each comes to the one request that is
 // sent.
 func TestCreateRefused(t *testing.T) {
 	t.Parallel()
-	google := func(status, message string) string {
-		return `{"error":{"code":1,"message":"` + message + `","status":"` + status + `"}}`
-	}
-	const badKey = `{"error":{"message":"no","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}`
-	for name, c := range map[string]struct {
-		status int
-		body   string
-		want   batches.Cause
-	}{
-		"too many":          {429, google("RESOURCE_EXHAUSTED", "check your plan and billing details"), batches.RateLimited},
-		"too many, HTML":    {429, "<html>", batches.RateLimited},
-		"too many tokens":   {400, google("RESOURCE_EXHAUSTED", "enqueued tokens"), batches.RateLimited},
-		"bad key":           {400, badKey, batches.Denied},
-		"bad key, in words": {400, google("INVALID_ARGUMENT", "API key expired. Please renew."), batches.Denied},
-		"no key":            {401, google("UNAUTHENTICATED", "no"), batches.Denied},
-		"billing":           {400, google("FAILED_PRECONDITION", "Please enable billing"), batches.Denied},
-		"billing, invalid":  {400, google("INVALID_ARGUMENT", "Billing is off"), batches.Denied},
-		"region":            {400, google("FAILED_PRECONDITION", "User location is not supported"), batches.Denied},
-		"region, invalid":   {400, google("INVALID_ARGUMENT", "Not available in your country"), batches.Denied},
-		"precondition":      {400, google("FAILED_PRECONDITION", "Precondition check failed."), batches.Denied},
-		"payment":           {402, "pay", batches.Denied},
-		"forbidden":         {403, google("PERMISSION_DENIED", "The caller does not have permission"), batches.Denied},
-		"file, forbidden": {
-			403, google("PERMISSION_DENIED", "You do not have permission to access the File x or it may not exist."),
-			batches.FileGone,
-		},
-		"file, not found": {404, google("NOT_FOUND", "File files/in was not found"), batches.FileGone},
-		"model":           {404, google("NOT_FOUND", "models/m is not found for API version v1beta"), batches.Invalid},
-		"request":         {400, google("INVALID_ARGUMENT", "The file has no field location."), batches.Invalid},
-		"HTML":            {400, "<html>", batches.Invalid},
-		"conflict":        {409, google("ABORTED", "no"), batches.Invalid},
-
-		"timeout":          {408, "later", batches.Ambiguous},
-		"gone away":        {499, google("CANCELLED", "no"), batches.Ambiguous},
-		"moved":            {308, "there", batches.Ambiguous},
-		"failure":          {500, google("INTERNAL", "API key"), batches.Ambiguous},
-		"unavailable":      {503, google("RESOURCE_EXHAUSTED", "later"), batches.Ambiguous},
-		"made":             {201, `{"name":"batches/a"}`, batches.Ambiguous},
-		"no name":          {200, `{}`, batches.Ambiguous},
-		"an error":         {200, google("INVALID_ARGUMENT", "no"), batches.Ambiguous},
-		"another name":     {200, `{"name":"operations/a"}`, batches.Ambiguous},
-		"a bare name":      {200, `{"name":"abc"}`, batches.Ambiguous},
-		"a garbled name":   {200, `{"name":"batches/\ud800"}`, batches.Ambiguous},
-		"no text as name":  {200, `{"name":7}`, batches.Ambiguous},
-		"no JSON":          {200, `<html>`, batches.Ambiguous},
-		"an empty answer":  {200, ``, batches.Ambiguous},
-		"the key as name":  {200, `{"name":"` + apiKey + `"}`, batches.Ambiguous},
-		"the key, refused": {400, "you sent " + apiKey, batches.Denied},
-	} {
+	for name, c := range refusals {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int32

@@ -17,7 +17,7 @@ func sendPiece(
 	ctx context.Context, session *api.Upload, offset int64, piece []byte, last bool, answer *uploaded,
 ) error {
 	err := session.Send(ctx, offset, piece, last, answer)
-	for attempt := 0; attempt < resumptions && unclear(ctx, err); attempt++ {
+	for attempt := 0; attempt < resumptions && unclear(err); attempt++ {
 		if ended := wait(ctx, time.Second<<attempt); ended != nil {
 			return ended
 		}
@@ -43,10 +43,7 @@ func sendPiece(
 }
 
 // unclear reports whether an error leaves open how much of a piece has arrived.
-func unclear(ctx context.Context, err error) bool {
-	if err == nil || ctx.Err() != nil {
-		return false
-	}
+func unclear(err error) bool {
 	if answer, ok := errors.AsType[*api.Error](err); ok {
 		return !answer.Refused()
 	}
