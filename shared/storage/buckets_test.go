@@ -35,7 +35,8 @@ func TestAnswerInWords(t *testing.T) {
 	_, sent := watchSent(t.Context())
 	err := sent.failed("writing gs://a/b", &googleapi.Error{Code: http.StatusBadGateway, Body: "an upstream is away"})
 	answer, ok := errors.AsType[*AnswerError](err)
-	if !ok || !answer.Temporary() || answer.Error() != `writing gs://a/b: Cloud Storage answered 502: "an upstream is away"` {
+	if !ok || !answer.Temporary() ||
+		answer.Error() != `writing gs://a/b: Cloud Storage answered 502: "an upstream is away"` {
 		t.Error(err)
 	}
 	if err := sent.failed("reading gs://a/b", context.Canceled); !errors.Is(err, context.Canceled) ||

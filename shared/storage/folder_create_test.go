@@ -19,7 +19,8 @@ func TestCreateBreaks(t *testing.T) {
 		breaks func(storage.Storage)
 		err    error
 	}{
-		"the disk is full":        {func(s storage.Storage) { storage.BreakFiles(s, 70_000, syscall.ENOSPC) }, syscall.ENOSPC},
+		"the disk is full": {func(s storage.Storage) { storage.BreakFiles(s, 70_000, syscall.ENOSPC) },
+			syscall.ENOSPC},
 		"the disk cannot sync":    {func(s storage.Storage) { storage.BreakFiles(s, 1<<20, syscall.EIO) }, syscall.EIO},
 		"there are no hard links": {func(s storage.Storage) { storage.RefuseLinks(s, syscall.EPERM) }, syscall.EPERM},
 	} {

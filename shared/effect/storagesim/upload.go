@@ -124,7 +124,8 @@ func (s *Sim) resume(w http.ResponseWriter, r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	case from >= 0 && known < 0:
-		return nil, refusal(http.StatusBadRequest, "The chunk begins at %d, behind the %d bytes received.", from, up.content.size)
+		return nil, refusal(http.StatusBadRequest, "The chunk begins at %d, behind the %d bytes received.", from,
+			up.content.size)
 	case !last && len(chunk)%(256<<10) != 0:
 		return nil, refusal(http.StatusBadRequest, "A chunk of %d bytes is no multiple of 256 KiB.", len(chunk))
 	case from >= 0 && known < int64(len(chunk)):
