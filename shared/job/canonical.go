@@ -43,14 +43,14 @@ type Summary struct {
 
 // Canonicalize reads the inputs, each with its name, and writes their requests to w in their order, as
 // canonical lines: compact, the key first, nothing between them. An input is JSON Lines, or that in gzip.
-// What is canonical stays as it is, byte by byte. It holds some 30 bytes for each key, and one line.
+// What is canonical stays as it is, byte by byte. It holds some 25 bytes for each key, and one line.
 //
 // Where something is wrong with the inputs, the error is a *[InputProblems]. They are read to their end all
 // the same, to report everything at once; what was written is of no use. Any other error is one of reading
 // or of writing.
 func Canonicalize(w io.Writer, inputs iter.Seq2[string, io.Reader], o CanonicalOptions) (Summary, error) {
 	c := &canonical{
-		options: o, sum: sha256.New(), seen: map[operation.KeyHash]uint32{}, cutter: NewCutter(o.Job, "", 0),
+		options: o, sum: sha256.New(), cutter: NewCutter(o.Job, "", 0),
 		model: modelName(o.Job.Model),
 	}
 	c.out = bufio.NewWriterSize(io.MultiWriter(w, c.sum), 64<<10)
@@ -77,9 +77,9 @@ type canonical struct {
 	batches  int64
 	model    string // that a request may name; empty until one is known
 	inputs   []begun
-	lines    int64                        // that were read of all inputs
-	seen     map[operation.KeyHash]uint32 // the line of each key, counted through all inputs
-	text     bytes.Buffer                 // the line that is written
+	lines    int64        // that were read of all inputs
+	seen     keyLines     // the lines are counted through all inputs
+	text     bytes.Buffer // the line that is written
 	problems InputProblems
 }
 
@@ -149,11 +149,9 @@ func (c *canonical) line(line []byte) error {
 // check adds the problems of a request that its line alone does not show.
 func (c *canonical) check(r *reading) {
 	if r.Key != "" {
-		hash := operation.HashKey(r.Key)
-		if first, repeated := c.seen[hash]; repeated {
+		first, repeated := c.seen.add(operation.HashKey(r.Key), uint32(min(c.lines, math.MaxUint32)))
+		if repeated {
 			r.add("key", "%s is also the key of %s; give each request a key of its own", diag.Quote(r.Key), c.place(first))
-		} else {
-			c.seen[hash] = uint32(min(c.lines, math.MaxUint32))
 		}
 	}
 	if r.Model != "" {

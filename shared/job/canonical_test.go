@@ -196,7 +196,7 @@ func TestCanonicalizeMemory(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	held := int64(during.HeapAlloc) - int64(before.HeapAlloc)
-	if most := int64(requests)*50 + 1<<20; held > most {
+	if most := int64(requests)*30 + 1<<20; held > most {
 		t.Errorf("%d requests hold %d bytes, more than %d", requests, held, most)
 	}
 	t.Logf("%d requests hold %d bytes", requests, held)
