@@ -137,6 +137,10 @@ func (c *canonical) line(line []byte) error {
 	body := c.text.Len() - began
 	c.text.WriteString("}\n")
 	size := int64(c.text.Len())
+	if size > MaxLineBytes+1 { // with "key" and quotes in place of a shorter name and a number
+		c.report("line", errLong)
+		return nil
+	}
 	c.summary.Requests++
 	c.summary.Bytes += size
 	c.summary.Tokens += r.tokens(int64(body))

@@ -90,6 +90,18 @@ func TestInputLongestLine(t *testing.T) {
 	}
 }
 
+// A line that is too long only in its canonical form is refused: it could not be read again.
+func TestInputLongestLineGrows(t *testing.T) {
+	t.Parallel()
+	line := `{"k":1,"request":` + strings.Replace(body, "Hello", "%s", 1) + `}`
+	line = fmt.Sprintf(line, strings.Repeat("x", job.MaxLineBytes-len(line)+len("%s")))
+	o := job.CanonicalOptions{KeyField: "k"}
+	problems(t, inputs(line), o, "a.jsonl:1: line: it has more than 32 MiB")
+	if got, err := job.Canonicalize(io.Discard, inputs(line[:100]+line[104:]), o); err != nil || got.Requests != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // The first 20 problems are kept, and the others are counted.
 func TestInputProblemsMore(t *testing.T) {
 	t.Parallel()
