@@ -67,7 +67,7 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 				return err
 			}
 			result = JobSubmitted{Job: before.Job, Created: created}
-			return r.differs(before.Job)
+			return r.Differs(before.Job)
 		}
 		rec, err := l.readRecord(docs[1])
 		if err == nil {
@@ -98,8 +98,8 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 	return result, nil
 }
 
-// differs returns ErrJobDiffers where the request is for another job than the one that has its id.
-func (r JobRequest) differs(before job.Job) error {
+// Differs returns ErrJobDiffers where the request is for another job than the one that has its id.
+func (r JobRequest) Differs(before job.Job) error {
 	if before.Input.SHA256 != r.Input.SHA256 {
 		return fmt.Errorf("%w: its input has the SHA-256 %s, this one %s; give this one another id",
 			ErrJobDiffers, before.Input.SHA256, r.Input.SHA256)

@@ -1,0 +1,69 @@
+package files
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Line is a line of results.jsonl: what became of one request. With Request, it is one of failed.jsonl,
+// which can be submitted as it is.
+type Line struct {
+	Key      string          `json:"key"`
+	Request  json.RawMessage `json:"request,omitempty"`
+	Response json.RawMessage `json:"response,omitempty"`
+	Error    json.RawMessage `json:"error,omitempty"`
+	Outcome  job.Outcome     `json:"outcome"`
+	Why      string          `json:"why,omitempty"` // it is not done, for people
+	Attempts int             `json:"attempts"`      // how often the request was sent
+	Batch    operation.Key   `json:"batch,omitempty"`
+}
+
+// AppendTo appends the line with its newline. What Gemini sent is copied as it is: encoding it once more
+// would cost more than all else.
+func (l Line) AppendTo(to []byte) ([]byte, error) {
+	key, err := json.Marshal(l.Key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a key: %w", err)
+	}
+	to = append(append(to, `{"key":`...), key...)
+	for _, member := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"request", l.Request}, {"response", l.Response}, {"error", l.Error}} {
+		if len(member.value) == 0 {
+			continue
+		}
+		to = append(append(append(to, `,"`...), member.name...), `":`...)
+		to = append(to, oneLine(member.value)...)
+	}
+	rest, err := json.Marshal(struct {
+		Outcome job.Outcome `json:"outcome"`
+		Why     string      `json:"why,omitempty"`
+	}{l.Outcome, l.Why})
+	if err != nil {
+		return nil, fmt.Errorf("encoding an outcome: %w", err)
+	}
+	to = append(append(to, ','), rest[1:len(rest)-1]...)
+	to = strconv.AppendInt(append(to, `,"attempts":`...), int64(l.Attempts), 10)
+	if l.Batch != "" {
+		to = strconv.AppendQuote(append(to, `,"batch":`...), string(l.Batch)) // letters, digits and a slash
+	}
+	return append(to, "}\n"...), nil
+}
+
+// oneLine returns a JSON value without line breaks.
+func oneLine(value []byte) []byte {
+	if bytes.IndexByte(value, '\n') < 0 {
+		return value
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return bytes.ReplaceAll(value, []byte("\n"), []byte(" "))
+	}
+	return compact.Bytes()
+}
