@@ -86,3 +86,8 @@ func (o Options) Differences(other Options) []string {
 }
 
 func sorted(words []string) string { return strings.Join(slices.Sorted(slices.Values(words)), " ") }
+
+// Retries reports whether a request with this outcome is sent again, while it has an attempt left.
+func (o Options) Retries(outcome Outcome) bool {
+	return outcome == OutcomeFailed || slices.Contains(o.RetryOn, string(outcome))
+}

@@ -91,7 +91,7 @@ func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []M
 	}
 	now := operation.Instant(snapshot.ReadTime)
 	kept := running.without(key, open, page.Next != Cursor{})
-	step := job.Next(now, j.Job, open, page.Next != Cursor{}, l.settings.maxBatches()-len(kept.Parts))
+	step := job.Next(now, j.Job, open, page.Next != Cursor{}, l.settings.MaxBatches-len(kept.Parts))
 	writes := kept.with(step.Running, running, snapshot.Documents[1], now)
 	if !step.Changed() {
 		if len(writes) > 0 {
@@ -192,9 +192,12 @@ func ended(j job.Job) operation.Event {
 		Name: operation.Name{Key: j.Key, Resource: string(j.Key)}, DeliveryID: "job-end", Source: operation.Reconcile,
 		State: state, UpdateTime: j.SteppedAt,
 		Result: operation.Result{
-			OutputFile: j.Storage + "/" + j.Output.Results.Name, ErrorMessage: why,
+			ErrorMessage: why,
 			Counts: &operation.Counts{Total: j.Input.Requests, Succeeded: j.Counts.Done, Failed: j.Counts.NotDone()},
 		},
+	}
+	if name := j.Output.Results.Name; name != "" {
+		e.Result.OutputFile = j.Storage + "/" + name
 	}
 	if state != operation.Succeeded {
 		e.Result.ErrorCode = string(state)

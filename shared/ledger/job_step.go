@@ -122,7 +122,7 @@ func (l Jobs) Withdraw(ctx context.Context, p job.Part, attempt string) (bool, e
 }
 
 // Bind registers the batch that was created for a part. Registered.CorrelationErr is ErrCorrelation where
-// the part has another batch: this one is a twin [J2].
+// the part has another batch: this one is a twin, and is not registered [J2].
 func (l Jobs) Bind(ctx context.Context, p job.Part, of job.Job, name operation.Name) (Registered, error) {
 	return l.registerAny(ctx, Registration{
 		Name: name, Submission: operation.Submission{CorrelationID: string(p.Key), JobKind: of.JobKind},

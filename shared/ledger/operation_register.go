@@ -103,6 +103,9 @@ func (l *protocol) register(ctx context.Context, r Registration, again bool) (Re
 		}
 		r = bound.registration
 	}
+	if bound.refused != nil && operation.Reserved(said.CorrelationID) {
+		return Registered{Record: before, CorrelationErr: bound.refused}, nil, nil // a twin runs no effect [J2]
+	}
 	rec, err := l.merge(before, r, now)
 	if err != nil {
 		return Registered{}, nil, err

@@ -141,7 +141,7 @@ type pass struct {
 func (r *itemRun) walk(ctx context.Context, w Window, p pass) error {
 	most := r.inVain + maxProbes
 	for {
-		if w.closing() {
+		if w.Closing() {
 			return effect.ErrContinue
 		}
 		limit, bytes := maxChunkItems, maxChunkBytes

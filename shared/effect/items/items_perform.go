@@ -22,7 +22,7 @@ func (r *itemRun) performAll(w Window, items []results.Item) []ledger.ItemOutcom
 	var group sync.WaitGroup
 	for range min(maxAtOnce, len(items)) {
 		group.Go(func() {
-			for !w.closing() {
+			for !w.Closing() {
 				i := int(next.Add(1)) - 1
 				if i >= len(items) {
 					return

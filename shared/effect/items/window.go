@@ -28,8 +28,8 @@ func WindowOf(ctx context.Context) (Window, context.CancelFunc) {
 	return Window{Context: within, last: deadline.Add(-2 * reserve)}, cancel
 }
 
-// closing reports whether no further item may start.
-func (w Window) closing() bool {
+// Closing reports whether no further item may start.
+func (w Window) Closing() bool {
 	return w.Over() || w.stopping() || !w.last.IsZero() && !time.Now().Before(w.last)
 }
 

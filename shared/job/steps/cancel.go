@@ -1,0 +1,44 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// cancel asks Gemini to cancel the batch of a part, because its job is cancelled or the batch is released.
+// Success wins a race: what the batch did is collected, unless it is released.
+func (o Options) cancel(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+	p, j, err := o.Ledger.Jobs.Part(ctx, task.Operation)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.asks(); err != nil {
+		return nil, err
+	}
+	by := ledger.Decision{By: "opledger", Why: "a step of " + string(j.Key)}
+	for _, decided := range []*operation.Decided{j.Cancelled, p.Released} {
+		if decided != nil {
+			by = ledger.Decision{By: decided.By, Why: decided.Why}
+		}
+	}
+	_, err = o.Ledger.Operations.RequestCancel(ctx, p.Batch, by)
+	if errors.Is(err, ledger.ErrSettled) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec, err := o.Ledger.Operations.Read(ctx, p.Batch)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Canceller.Cancel(ctx, operation.Name{Key: rec.Key, Resource: rec.Name}); err != nil {
+		return nil, fmt.Errorf("asking Gemini to cancel %s: %w", p.Batch, err)
+	}
+	return nil, nil
+}

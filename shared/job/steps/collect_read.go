@@ -1,0 +1,132 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/items"
+	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// errShort: Gemini's result lacks requests, and another read brought others.
+var errShort = errors.New("two reads of the result had different keys; it is read again")
+
+// read reads Gemini's result, and stores the lines that are final. A result that lacks requests is read a
+// second time: a download that breaks between two lines looks like one that has ended.
+func (c *collecting) read(ctx context.Context, output operation.Result) error {
+	window, cancel := items.WindowOf(ctx)
+	defer cancel()
+	reader, err := c.Results.Open(window.Context, c.task.Operation, output)
+	if err != nil {
+		return c.unread(ctx, err)
+	}
+	defer reader.Close() //nolint:errcheck // it was read, or cannot be
+	out, unmatched := c.lines(ctx, files.Results), c.lines(ctx, files.Unmatched)
+	defer out.Abort()       //nolint:errcheck // it was closed, or an error is returned
+	defer unmatched.Abort() //nolint:errcheck // likewise
+	for {
+		item, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = c.take(item, out, unmatched)
+		}
+		if err == nil && (out.full() || window.Closing()) {
+			err = c.store(ctx, out)
+		}
+		if err == nil && window.Closing() {
+			err = effect.ErrContinue
+		}
+		if err != nil {
+			return c.broken(ctx, window, err)
+		}
+	}
+	if c.matched < c.part.Requests {
+		if err := c.again(window.Context, output, reader.Tally()); err != nil {
+			return err
+		}
+	}
+	if err := out.closeTo(&c.part.Final); err != nil {
+		return err
+	}
+	return unmatched.closeTo(&c.part.Unmatched)
+}
+
+// broken returns the error of an attempt that could not read to the end. Where only its time is over, the
+// next attempt goes on behind what was stored.
+func (c *collecting) broken(ctx context.Context, window items.Window, err error) error {
+	if window.Over() && ctx.Err() == nil && !errors.Is(err, effect.ErrContinue) {
+		return fmt.Errorf("%w: %w", effect.ErrContinue, err)
+	}
+	if errors.Is(err, effect.ErrContinue) {
+		return err
+	}
+	return items.Unfetched(fmt.Errorf("reading the result of %s: %w", c.task.Operation, err))
+}
+
+// take stores one line of the result.
+func (c *collecting) take(item results.Item, out, unmatched *lines) error {
+	request := c.asked[operation.HashKey(item.Submitted)]
+	if item.Submitted == "" || request == nil || request.line {
+		c.part.Counts.Unmatched++
+		why := unmatchedWhy(item.Submitted == "", request == nil)
+		return unmatched.Line(c.line(item, job.Judgement{Outcome: job.OutcomeFailed, Why: why}))
+	}
+	request.line = true
+	c.matched++
+	if request.outcome != "" {
+		return nil // a former attempt has stored it
+	}
+	judged := job.Judge(item.Response, item.Error, request.check)
+	request.outcome, request.reason = judged.Outcome, c.reasons.of(judged.Why)
+	request.final = c.isFinal(judged.Outcome)
+	c.part.Usage = c.part.Usage.Add(judged.Usage)
+	out.see(operation.HashKey(item.Submitted), judged.Outcome)
+	if !request.final {
+		return nil
+	}
+	c.part.Counts = c.part.Counts.Add(judged.Outcome.Counts())
+	return out.Line(c.line(item, judged))
+}
+
+func (c *collecting) line(item results.Item, judged job.Judgement) files.Line {
+	return files.Line{
+		Key: item.Submitted, Response: item.Response, Error: item.Error, Outcome: judged.Outcome, Why: judged.Why,
+		Attempts: c.part.Round, Batch: c.task.Operation,
+	}
+}
+
+func unmatchedWhy(noKey, foreign bool) string {
+	switch {
+	case noKey:
+		return "the line has no key"
+	case foreign:
+		return "no request of the batch has this key"
+	default:
+		return "an earlier line had the same key"
+	}
+}
+
+// again reads the keys of the result once more, and returns nil where they are the same as at first.
+func (c *collecting) again(ctx context.Context, output operation.Result, first results.Tally) error {
+	reader, err := c.Results.Open(ctx, c.task.Operation, output)
+	if err != nil {
+		return items.Unfetched(err)
+	}
+	defer reader.Close() //nolint:errcheck // it was read, or cannot be
+	if err := reader.Skip(math.MaxInt64); !errors.Is(err, io.EOF) {
+		return errors.Join(errShort, err)
+	}
+	if second := reader.Tally(); second.Keys != first.Keys || second.Sum != first.Sum {
+		return errShort
+	}
+	return nil
+}

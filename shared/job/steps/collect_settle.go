@@ -1,0 +1,92 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// again is the kind of an object of requests that are sent again.
+const again = "again"
+
+// settle reads the part's requests a second time. What is to be sent again is copied; what ended otherwise
+// than done is copied to the failed ones; what has no line gets one, or is sent again.
+func (c *collecting) settle(ctx context.Context) error {
+	out, failed, copies := c.lines(ctx, files.Results), c.lines(ctx, files.Failed), c.lines(ctx, again)
+	defer out.Abort()    //nolint:errcheck // it was closed, or an error is returned
+	defer failed.Abort() //nolint:errcheck // likewise
+	defer copies.Abort() //nolint:errcheck // likewise
+	reasons := c.reasons.texts()
+	for line, err := range files.Lines(ctx, c.Storage, c.part.Sources) {
+		if err != nil {
+			return err
+		}
+		key, err := job.KeyOf(line)
+		if err != nil {
+			return fmt.Errorf("reading the requests of %s: %w", c.part.Key, err)
+		}
+		request := c.asked[operation.HashKey(key)]
+		missing := request.outcome == ""
+		end := files.Line{
+			Key: key, Outcome: request.outcome, Why: reasons[request.reason], Attempts: c.part.Round, Batch: c.task.Operation,
+		}
+		if missing {
+			end.Outcome, end.Why = job.OutcomeFailed, c.noLine()
+			request.final = c.isFinal(end.Outcome)
+		}
+		switch {
+		case !request.final:
+			err = copies.Copy(line)
+		case end.Outcome == job.OutcomeDone:
+		default:
+			err = c.fail(end, line, missing, out, failed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.settled(out, failed, copies)
+}
+
+// fail writes a request that ended otherwise than done. missing: it has no line in the results yet.
+func (c *collecting) fail(end files.Line, request []byte, missing bool, out, failed *lines) error {
+	if missing {
+		c.part.Counts.Failed++
+		if err := out.Line(end); err != nil {
+			return err
+		}
+	}
+	parsed, err := job.SplitLine(request)
+	if err != nil {
+		return fmt.Errorf("reading the requests of %s: %w", c.part.Key, err)
+	}
+	end.Request = parsed.Body
+	return failed.Line(end)
+}
+
+// noLine says why a request has no line.
+func (c *collecting) noLine() string {
+	if state := c.completion.State; state != operation.Succeeded {
+		return "the batch is " + string(state) + ", and has no result of this request"
+	}
+	return "the batch has no result of this request"
+}
+
+// settled ends the objects.
+func (c *collecting) settled(out, failed, copies *lines) error {
+	if err := out.closeTo(&c.part.Final); err != nil {
+		return err
+	}
+	if err := failed.closeTo(&c.part.Failed); err != nil {
+		return err
+	}
+	requests := copies.Lines
+	object, ok, err := copies.Close()
+	if ok {
+		c.part.Again = []job.Source{{Object: object.Name, Length: object.Size, Requests: requests}}
+	}
+	return err
+}

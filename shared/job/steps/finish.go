@@ -1,0 +1,158 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/storage"
+)
+
+// finish gives the requests that no batch will be made of their final lines, and merges the objects of all
+// parts: results.jsonl has each key once [J7]. The job has ended with its commit.
+func (o Options) finish(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+	j, err := o.Ledger.Jobs.Read(ctx, task.Operation)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.mine(j.Job); err != nil {
+		return nil, err
+	}
+	if j.Phase != job.Finishing {
+		return nil, nil
+	}
+	f := finishing{Options: o, task: task, job: j.Job, objects: map[string][]storage.Object{}}
+	if err := f.gather(ctx); err != nil {
+		return nil, err
+	}
+	j.Counts = j.Counts.Add(f.dropped)
+	if j.Counts.Final() != j.Input.Requests {
+		return nil, effect.Permanent(fmt.Errorf("%d of %d requests have an outcome: the parts of %s do not add up",
+			j.Counts.Final(), j.Input.Requests, j.Key))
+	}
+	for kind, to := range map[string]*job.Object{
+		files.Results: &j.Output.Results, files.Failed: &j.Output.Failed, files.Unmatched: &j.Output.Unmatched,
+	} {
+		if *to, err = f.merge(ctx, kind); err != nil {
+			return nil, err
+		}
+	}
+	j.Phase = job.Ended
+	return []ledger.Write{j.Write()}, nil
+}
+
+// A finishing is one attempt at a finish.
+type finishing struct {
+	Options
+	task    effect.Task
+	job     job.Job
+	objects map[string][]storage.Object // of all parts, by kind
+	dropped job.Counts                  // of the parts that no batch was made of
+}
+
+// gather finds the objects of all parts.
+func (f *finishing) gather(ctx context.Context) error {
+	for after := (ledger.Cursor{}); ; {
+		page, err := f.Ledger.Jobs.Parts(ctx, f.job.Key, after, 100)
+		if err == nil && len(page.Broken) > 0 {
+			err = page.Broken[0]
+		}
+		if err != nil {
+			return err
+		}
+		for _, p := range page.Items {
+			if p.State == job.Dropped && p.Counts.Final() < p.Requests {
+				if p, err = f.drop(ctx, p); err != nil {
+					return err
+				}
+			}
+			if p.State == job.Dropped {
+				f.dropped = f.dropped.Add(p.Counts)
+			}
+			if p.State == job.Dropped || p.State == job.Consumed {
+				for _, kind := range []string{files.Results, files.Failed, files.Unmatched} {
+					for _, object := range files.Objects(p.Part, kind) {
+						f.objects[kind] = append(f.objects[kind], storage.Object(object))
+					}
+				}
+			}
+		}
+		if after = page.Next; after == (ledger.Cursor{}) {
+			return nil
+		}
+	}
+}
+
+// drop ends the requests of a part that no batch will be made of.
+func (f *finishing) drop(ctx context.Context, p ledger.StoredPart) (ledger.StoredPart, error) {
+	out := files.NewWriter(ctx, f.Storage, files.Of(f.job, p.Number, f.task.Fence, files.Results, 1))
+	failed := files.NewWriter(ctx, f.Storage, files.Of(f.job, p.Number, f.task.Fence, files.Failed, 1))
+	defer out.Abort()    //nolint:errcheck // it was closed, or an error is returned
+	defer failed.Abort() //nolint:errcheck // likewise
+	end := files.Line{Outcome: job.OutcomeFailed, Why: p.Problem, Attempts: p.Round - 1, Batch: p.Batch}
+	if p.Batch != "" {
+		end.Attempts = p.Round
+	}
+	for line, err := range files.Lines(ctx, f.Storage, p.Sources) {
+		if err != nil {
+			return p, err
+		}
+		request, err := job.SplitLine(line)
+		if err != nil {
+			return p, fmt.Errorf("reading the requests of %s: %w", p.Key, err)
+		}
+		end.Key, end.Request = request.Key, nil
+		if err := out.Line(end); err != nil {
+			return p, err
+		}
+		end.Request = request.Body
+		if err := failed.Line(end); err != nil {
+			return p, err
+		}
+	}
+	p.Counts = job.Counts{Failed: out.Lines}
+	for to, from := range map[*[]job.Object]*files.Writer{&p.Final: out, &p.Failed: failed} {
+		object, _, err := from.Close()
+		if err != nil {
+			return p, err
+		}
+		*to = []job.Object{object}
+	}
+	return f.Ledger.Jobs.Save(ctx, f.task.Lease, p)
+}
+
+// merge makes one object of all of a kind. An earlier attempt may have made it, of the same objects. Only
+// the results are there without a line, too.
+func (f *finishing) merge(ctx context.Context, kind string) (job.Object, error) {
+	name, parts := files.Output(f.job, kind), f.objects[kind]
+	if len(parts) == 0 && kind != files.Results {
+		return job.Object{}, nil
+	}
+	var size int64
+	for _, part := range parts {
+		size += part.Size
+	}
+	var made storage.Object
+	var err error
+	if len(parts) == 0 {
+		made, err = f.Storage.Create(ctx, name, strings.NewReader(""))
+	} else {
+		made, err = f.Storage.Compose(ctx, name, parts)
+	}
+	if errors.Is(err, storage.ErrExists) {
+		made, err = f.Storage.Stat(ctx, name)
+	}
+	switch {
+	case err != nil:
+		return job.Object{}, fmt.Errorf("merging the parts of %s: %w", f.job.Key, err)
+	case made.Size != size:
+		return job.Object{}, effect.Permanent(fmt.Errorf("%s/%s has %d bytes, and the parts of %s have %d: it was not made of "+
+			"them; move it away, and replay the effect", f.Storage, name, made.Size, f.job.Key, size))
+	}
+	return job.Object(made), nil
+}

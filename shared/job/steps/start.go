@@ -1,0 +1,237 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/batches"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const (
+	// leastFileLife is how long an uploaded file must still be there to be used.
+	leastFileLife = time.Hour
+	// whileRefused is after what time a creation is tried again that Gemini refuses for now.
+	whileRefused = time.Minute
+	// whileDenied is after what time a creation is tried again that needs an operator.
+	whileDenied = 5 * time.Minute
+	// whileFailing is after what time Gemini is asked again that failed.
+	whileFailing = 10 * time.Second
+)
+
+// start uploads the requests of a part, and creates its batch through an intent [J3]. Its order is: upload,
+// record the file, renew the intent, count the creation, create, register. Where an earlier attempt may have
+// created the batch, it waits until an event or Gemini's list has decided that.
+func (o Options) start(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+	p, j, err := o.part(ctx, task.Operation)
+	if err != nil {
+		return nil, err
+	}
+	s := starting{Options: o, task: task, part: p, job: j}
+	if p.State != job.Starting {
+		return nil, nil
+	}
+	return s.run(ctx)
+}
+
+// A starting is one attempt at a start.
+type starting struct {
+	Options
+	task     effect.Task
+	part     ledger.StoredPart
+	job      job.Job
+	uploaded bool // by this attempt
+}
+
+func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
+	known, err := s.Ledger.Intents.Read(ctx, string(s.part.Key))
+	switch {
+	case err == nil && known.State == ledger.IntentBound:
+		return s.started(known.Operation), nil
+	case err != nil && !errors.Is(err, ledger.ErrNoIntent):
+		return nil, err
+	case !s.job.Ending():
+		if err := s.upload(ctx); err != nil {
+			return nil, err
+		}
+	}
+	_, j, err := s.Ledger.Jobs.Part(ctx, s.part.Key) // as late as can be: nothing is created after a stop
+	if err != nil {
+		return nil, err
+	}
+	s.job = j.Job
+	// A claim is one attempt: the same claim that asks again may create within the same two minutes.
+	attempt := s.task.Owner
+	intent, err := s.Ledger.Jobs.Announce(ctx, s.part.Part, s.job, attempt)
+	switch {
+	case err != nil:
+		return nil, err
+	case intent.Verdict == ledger.IsBound:
+		return s.started(intent.Operation), nil
+	case intent.Verdict == ledger.MustWait:
+		return nil, s.wait(ctx, job.WaitsForIntent, fmt.Errorf("a batch of %s may have been created", s.part.Key),
+			max(intent.WaitFor, whileFailing))
+	case s.job.Ending():
+		return s.giveUp(ctx, attempt)
+	}
+	return s.create(ctx, attempt)
+}
+
+// fileGone makes the next attempt upload the requests again. Where Gemini does not know what this attempt
+// has uploaded, the key is suspected: it may be that of another project.
+func (s *starting) fileGone(ctx context.Context, cause error) (err error) {
+	if s.uploaded {
+		return s.denied(ctx, cause)
+	}
+	s.part.Files[len(s.part.Files)-1].ExpiresAt = time.Time{}
+	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
+		return err
+	}
+	return s.wait(ctx, job.WaitsForGemini, cause, whileFailing)
+}
+
+// upload makes sure that Gemini has a file with the part's requests.
+func (s *starting) upload(ctx context.Context) error {
+	if n := len(s.part.Files); n > 0 && s.part.Files[n-1].ExpiresAt.Sub(s.Now()) > leastFileLife {
+		return nil
+	}
+	if err := s.asks(); err != nil {
+		return err
+	}
+	content := files.Open(ctx, s.Storage, s.part.Sources)
+	defer content.Close() //nolint:errcheck // it was only read
+	file, err := s.Batches.Upload(ctx, string(s.part.Key), s.part.Bytes, content)
+	if err != nil {
+		return s.refused(ctx, fmt.Errorf("uploading the requests of %s: %w: %w", s.part.Key, batches.ErrRefused, err))
+	}
+	s.uploaded = true
+	s.part.Files = append(s.part.Files, job.File{Name: file.Name, ExpiresAt: file.ExpiresAt})
+	s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part)
+	return err
+}
+
+// create counts a creation, and makes it.
+func (s *starting) create(ctx context.Context, attempt string) (_ []ledger.Write, err error) {
+	s.part.Creations++
+	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
+		return nil, err
+	}
+	name, err := s.Batches.Create(ctx, batches.Request{
+		Model: s.job.Options.Model, File: s.part.Files[len(s.part.Files)-1].Name, CorrelationID: string(s.part.Key),
+	})
+	if err != nil {
+		return s.notCreated(ctx, attempt, err)
+	}
+	registered, err := s.Ledger.Jobs.Bind(ctx, s.part.Part, s.job, name)
+	if err != nil {
+		return nil, err
+	}
+	if registered.CorrelationErr == nil {
+		return s.started(name.Key), nil
+	}
+	intent, err := s.Ledger.Intents.Read(ctx, string(s.part.Key))
+	if err != nil {
+		return nil, err
+	}
+	s.part.Twins++
+	s.Log.ErrorContext(ctx, "a part of a job has a second batch, which is not collected", "event", "alert", "reason", "twin",
+		"operation", name.Key, "part", s.part.Key, "batch", intent.Operation,
+		"error", "cancel it with opledger cancel "+string(name.Key))
+	return s.started(intent.Operation), nil
+}
+
+// notCreated decides what becomes of a creation that failed.
+func (s *starting) notCreated(ctx context.Context, attempt string, cause error) ([]ledger.Write, error) {
+	cause = fmt.Errorf("creating the batch of %s: %w", s.part.Key, cause)
+	why := batches.CauseOf(cause)
+	if why == batches.Ambiguous {
+		return nil, s.wait(ctx, job.WaitsForIntent, cause, whileFailing)
+	}
+	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
+		return nil, err
+	}
+	switch why {
+	case batches.Invalid:
+		return s.split(ctx, cause)
+	case batches.FileGone:
+		return nil, s.fileGone(ctx, cause)
+	default:
+		return nil, s.refused(ctx, cause)
+	}
+}
+
+// refused puts the start off after a refusal that says nothing about the requests.
+func (s *starting) refused(ctx context.Context, cause error) error {
+	switch batches.CauseOf(cause) {
+	case batches.RateLimited:
+		after := whileRefused
+		if answer, ok := errors.AsType[*api.Error](cause); ok {
+			after = max(after, min(answer.RetryAfter, effect.MaxRetryAfter))
+		}
+		return s.wait(ctx, job.WaitsForQuota, cause, after)
+	case batches.Denied:
+		return s.denied(ctx, cause)
+	default:
+		return s.wait(ctx, job.WaitsForGemini, cause, whileFailing)
+	}
+}
+
+// denied puts the start off until an operator has acted, who is alerted once.
+func (s *starting) denied(ctx context.Context, cause error) error {
+	if s.part.Waits != job.WaitsForAccess {
+		s.Log.ErrorContext(ctx, "Gemini refuses to start the batches of a job: is this the right project's key?",
+			"event", "alert", "reason", "job-denied", "operation", s.job.Key, "part", s.part.Key, "error", cause)
+	}
+	return s.wait(ctx, job.WaitsForAccess, cause, whileDenied)
+}
+
+// wait records what the start waits for, and puts it off.
+func (s *starting) wait(ctx context.Context, reason job.Wait, cause error, after time.Duration) error {
+	if s.part.Waits != reason {
+		s.part.Waits, s.part.WaitsSince = reason, operation.Instant(s.Now())
+		if _, err := s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
+			return err
+		}
+	}
+	return effect.Postpone(cause, after)
+}
+
+// started returns the write of a part whose batch Gemini has.
+func (s *starting) started(batch operation.Key) []ledger.Write {
+	s.part.State, s.part.Batch = job.Started, batch
+	s.part.Waits, s.part.WaitsSince = "", time.Time{}
+	return []ledger.Write{s.part.Write()}
+}
+
+// giveUp returns the part of a job that ends to those that wait: no batch was created, and none will be.
+func (s *starting) giveUp(ctx context.Context, attempt string) ([]ledger.Write, error) {
+	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
+		return nil, err
+	}
+	s.part.State, s.part.Waits, s.part.WaitsSince = job.Planned, "", time.Time{}
+	return []ledger.Write{s.part.Write()}, nil
+}
+
+// maxProblem bounds what a part keeps of a refusal, in bytes.
+const maxProblem = 500
+
+func problem(cause error) string { return diag.Cut(cause.Error(), maxProblem) }
+
+// split returns the write of a part whose requests Gemini refuses as a whole.
+func (s *starting) split(ctx context.Context, cause error) ([]ledger.Write, error) {
+	pieces, err := s.pieces(ctx, s.part.Part)
+	if err != nil {
+		return nil, err
+	}
+	s.part.State, s.part.Problem, s.part.Pieces = job.Refused, problem(cause), pieces
+	s.part.Waits, s.part.WaitsSince = "", time.Time{}
+	return []ledger.Write{s.part.Write()}, nil
+}

@@ -1,0 +1,142 @@
+// Package steps performs the steps of jobs: effects whose names begin with job-. What each does is in its
+// file. Every step is begun by a claim, and its outcome is one commit with the end of the claim [S6]; so a
+// worker that dies, or loses its lease, has only written objects that no commit names.
+//
+//	step         its effect is of     it ends with
+//	job-split    the job              the input cut into parts
+//	job-start    a part               the part STARTED: Gemini has its batch; or REFUSED, or PLANNED again
+//	job-collect  the part's batch     the part COLLECTED; or REFUSED
+//	job-cancel   a part               Gemini asked to cancel the part's batch
+//	job-finish   the job              the job ENDED: its results are merged
+//
+// Behind the end of each, the job is advanced. A step that cannot be taken now is put off, which is no
+// failure: its part says what it waits for.
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/batches"
+	"github.com/opledger/opledger/shared/gemini/cancel"
+	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
+)
+
+// Options are what the steps work with.
+type Options struct {
+	Ledger *ledger.Ledger
+	// Storage is the job storage of this process; nil: it has none, and leaves jobs to others.
+	Storage storage.Storage
+	// Batches, Results and Canceller are nil where there is no API key: then steps that ask Gemini wait.
+	Batches   *batches.Client
+	Results   *results.Client
+	Canceller *cancel.Client
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Handlers returns the handler of each step, by its name.
+func Handlers(o Options) map[string]effect.Handler {
+	return map[string]effect.Handler{
+		job.StepSplit:   step{o, o.split},
+		job.StepStart:   step{o, o.start},
+		job.StepCollect: step{o, o.collect},
+		job.StepCancel:  step{o, o.cancel},
+		job.StepFinish:  step{o, o.finish},
+	}
+}
+
+// Concurrency adds to the bounds of effects how many of each step run at once in one process. Those that move
+// many bytes are few.
+func Concurrency(of map[string]int) map[string]int {
+	maps.Copy(of, map[string]int{
+		job.StepSplit: 2, job.StepStart: 4, job.StepCollect: 4, job.StepCancel: 8, job.StepFinish: 2,
+	})
+	return of
+}
+
+// A step is the handler of one step.
+type step struct {
+	Options
+	perform func(context.Context, effect.Task) ([]ledger.Write, error)
+}
+
+// Perform implements [effect.Handler].
+func (s step) Perform(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+	return s.perform(ctx, task)
+}
+
+// Follow advances the job [effect.Follower].
+func (s step) Follow(ctx context.Context, lease ledger.Lease) error {
+	key, err := s.jobOf(ctx, lease.Operation)
+	if err != nil {
+		return err
+	}
+	_, err = s.Ledger.Jobs.Advance(ctx, key)
+	return err
+}
+
+// jobOf returns the job of a step whose effect is of this operation.
+func (o Options) jobOf(ctx context.Context, key operation.Key) (operation.Key, error) {
+	if of, _, isPart := operation.ParsePart(string(key)); isPart {
+		return of, nil
+	}
+	if key.Collection() == operation.Jobs {
+		return key, nil
+	}
+	part, err := o.partOf(ctx, key)
+	of, _, _ := operation.ParsePart(string(part))
+	return of, err
+}
+
+// partOf returns the part of a batch.
+func (o Options) partOf(ctx context.Context, batch operation.Key) (operation.Key, error) {
+	rec, err := o.Ledger.Operations.Read(ctx, batch)
+	if err != nil {
+		return "", err
+	}
+	if _, _, isPart := operation.ParsePart(rec.CorrelationID); !isPart {
+		return "", effect.Permanent(fmt.Errorf("%s is the batch of no job", batch))
+	}
+	return operation.Key(rec.CorrelationID), nil
+}
+
+// otherWorkers is after what time a step is tried again that this process cannot take.
+const otherWorkers = time.Minute
+
+// mine returns nil where this process can work for the job.
+func (o Options) mine(j job.Job) error {
+	if err := files.CheckStorage(o.Storage, j); err != nil {
+		return effect.Postpone(err, otherWorkers)
+	}
+	return nil
+}
+
+var errNoKey = errors.New("this process has no Gemini API key")
+
+// asks returns nil where this process can ask Gemini.
+func (o Options) asks() error {
+	if o.Batches == nil || o.Results == nil || o.Canceller == nil {
+		return effect.Postpone(errNoKey, otherWorkers)
+	}
+	return nil
+}
+
+// part reads a part and its job, for a step that works with its objects.
+func (o Options) part(ctx context.Context, key operation.Key) (ledger.StoredPart, job.Job, error) {
+	p, j, err := o.Ledger.Jobs.Part(ctx, key)
+	if err == nil {
+		err = o.mine(j.Job)
+	}
+	return p, j.Job, err
+}
