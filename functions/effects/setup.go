@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/pubsub"
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/job/steps"
 )
 
 // The framework's own kind for CloudEvents would read a body whole, however large it is. ServeHTTP
@@ -29,6 +30,7 @@ type settings struct {
 	Ledger    config.Ledger
 	Handlers  config.Handlers
 	Results   config.Results
+	Jobs      config.Jobs
 	Instance  config.Instance
 }
 
@@ -40,6 +42,10 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, fmt.Errorf("making the custom handlers: %w", err)
 	}
+	jobs, err := cloud.JobStorage(s.Jobs.In(s.Firestore.Store), s.Handlers)
+	if err != nil {
+		return nil, err
+	}
 	o := kinds.Options{Log: log, Topics: pubsub.NewTopics(s.Firestore.ProjectID), Custom: custom, Now: time.Now}
 	if o.Results, err = cloud.Results(ctx, s.Results); err != nil {
 		return nil, err
@@ -49,13 +55,18 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 		return nil, err
 	}
 	handlers, err := cloud.Handlers(ctx, s.Ledger.Effects, s.Handlers, o)
+	if err == nil {
+		err = cloud.AddSteps(ctx, handlers, s.Results.Gemini, steps.Options{
+			Ledger: o.Ledger, Storage: jobs, Results: o.Results, Now: o.Now, Log: log,
+		})
+	}
 	if err != nil {
 		return nil, errors.Join(err, closeLedger()) // the function is built again at the next request
 	}
 	connect.StoreSettings(ctx, o.Ledger, s.Ledger, "effects", log)
 	return New(Options{
 		Runner: effect.NewRunner(o.Ledger, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log,
-		Concurrency: spec.Concurrency(s.Ledger.Effects), Slots: s.Instance.Slots,
+		Concurrency: steps.Concurrency(spec.Concurrency(s.Ledger.Effects)), Slots: s.Instance.Slots,
 		Timeout: s.Instance.Timeout,
 	}), nil
 }

@@ -35,6 +35,9 @@ type Ledger struct {
 	// ResultsKept is how long Gemini keeps a batch's result after its end, by its guide. An item that is
 	// too large for the ledger can be fetched for a replay for so long.
 	ResultsKept time.Duration `env:"OPLEDGER_RESULTS_KEPT" envDefault:"1008h"`
+	// MaxBatches is how many batches of jobs run at once, of all jobs together, from 1 to 100. Gemini lets a
+	// project have 100.
+	MaxBatches int `env:"OPLEDGER_MAX_BATCHES" envDefault:"80"`
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
@@ -145,7 +148,7 @@ func (l *Ledger) Settings() ledger.Settings {
 		Grace: l.Grace, Interval: l.Interval, LookupMaxInterval: max(d.LookupMaxInterval, l.Interval),
 		StuckAfter: d.StuckAfter, BatchStuckAfter: d.BatchStuckAfter, AlertEvery: l.AlertEvery,
 		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
-		RestoredAt: l.RestoredAt, ResultsKept: l.ResultsKept, Rules: l.Rules(), Transitions: l.Transitions,
+		RestoredAt: l.RestoredAt, ResultsKept: l.ResultsKept, MaxBatches: l.MaxBatches, Rules: l.Rules(), Transitions: l.Transitions,
 	}
 	if l.LookupMaxInterval != nil {
 		s.LookupMaxInterval = *l.LookupMaxInterval

@@ -63,5 +63,5 @@ func (l jobsReader) Running(ctx context.Context) (running, most int, err error) 
 		return 0, 0, fmt.Errorf("reading the batches that run: %w", err)
 	}
 	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return runningPath })
-	return len(s.Parts), l.settings.maxBatches(), err
+	return len(s.Parts), l.settings.MaxBatches, err
 }

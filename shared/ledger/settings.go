@@ -31,7 +31,7 @@ type Settings struct {
 	RetryFor time.Duration
 	// ResultsKept is how long Gemini keeps a result after the end of its batch.
 	ResultsKept time.Duration
-	// MaxBatches is how many batches of jobs run at once; 0: 80 of the 100 that Gemini lets a project have.
+	// MaxBatches is how many batches of jobs run at once, of all jobs together.
 	MaxBatches  int
 	Rules       []Rule
 	Transitions operation.Transitions
@@ -58,12 +58,6 @@ func DefaultSettings() Settings {
 		ResultsKept:     6 * 7 * 24 * time.Hour, // Gemini's guide of 2026-09-18
 	}
 }
-
-// defaultMaxBatches leaves some of Gemini's 100 to submitters beside jobs.
-const defaultMaxBatches = 80
-
-// maxBatches returns how many batches of jobs run at once.
-func (s Settings) maxBatches() int { return cmp.Or(s.MaxBatches, defaultMaxBatches) }
 
 // JobStuckAfter is how long a job takes no step before it counts as stuck [R4].
 const JobStuckAfter = 24 * time.Hour
@@ -114,8 +108,7 @@ func (s Settings) Validate() error {
 	require(s.LookupMaxInterval >= s.Interval, "LookupMaxInterval",
 		"it must be at least the interval, and %v is shorter than %v", s.LookupMaxInterval, s.Interval)
 	require(s.RetryFor >= 0, "RetryFor", "it must not be negative; with 0 only the number of attempts counts")
-	require(s.MaxBatches >= 0 && s.MaxBatches <= 100, "MaxBatches", "it must be from 1 to 100; with 0 it is %d",
-		defaultMaxBatches)
+	require(s.MaxBatches >= 1 && s.MaxBatches <= 100, "MaxBatches", "it must be from 1 to 100, not %d", s.MaxBatches)
 	require(s.MaxAttempts >= 1, "MaxAttempts", "it must be at least 1")
 	return errors.Join(append(problems, ValidateRules(s.Rules, s.Transitions))...)
 }

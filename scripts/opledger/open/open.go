@@ -171,7 +171,7 @@ func serverOver(
 	options server.Options,
 ) (Writer, error) {
 	closeAll := store.Close
-	options.Store, options.Now = store, time.Now
+	options.Store, options.Now, options.Location = store, time.Now, where.Store
 	if file, ok := store.(*sqlite.Store); ok {
 		options.Expire, options.Ready, options.InPlace = file.Expire, file.Ready, file.InPlace
 	}
@@ -207,6 +207,7 @@ type WriterSettings struct {
 	Ledger   config.Ledger
 	Handlers config.Handlers
 	Results  config.Results
+	Jobs     config.Jobs
 }
 
 // A Writer is a ledger that a command changes. Effects that it plans are run by Drain, or
@@ -222,7 +223,9 @@ type Writer struct {
 
 // Server are the settings as those of the functions.
 func (s WriterSettings) Server() server.Settings {
-	return server.Settings{Project: s.Project, Ledger: s.Ledger, Handlers: s.Handlers, Results: s.Results}
+	return server.Settings{
+		Project: s.Project, Ledger: s.Ledger, Handlers: s.Handlers, Results: s.Results, Jobs: s.Jobs,
+	}
 }
 
 // NewWriter opens the ledger with the settings of the functions, and prints on stderr which effects

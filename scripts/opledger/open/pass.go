@@ -15,12 +15,13 @@ type PassSettings struct {
 	Signing   config.SigningSecrets
 	Handlers  config.Handlers
 	Results   config.Results
+	Jobs      config.Jobs
 }
 
 // Server are the settings as those of the functions.
 func (s PassSettings) Server() server.Settings {
 	return server.Settings{
 		Project: s.Project, Ledger: s.Ledger, Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint,
-		Handlers: s.Handlers, Results: s.Results, Webhook: config.Webhook{SigningSecrets: s.Signing},
+		Handlers: s.Handlers, Results: s.Results, Jobs: s.Jobs, Webhook: config.Webhook{SigningSecrets: s.Signing},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/effect/spec"
+	"github.com/opledger/opledger/shared/job/steps"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -40,10 +41,19 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	if err != nil {
 		return err
 	}
+	if s.jobs, err = cloud.JobStorage(settings.Jobs.In(s.options.Location), settings.Handlers); err != nil {
+		return err
+	}
+	err = cloud.AddSteps(ctx, handlers, settings.Gemini, steps.Options{
+		Ledger: s.Ledger, Storage: s.jobs, Results: items, Now: s.options.Now, Log: s.options.Log,
+	})
+	if err != nil {
+		return err
+	}
 	s.effects = effectsfn.New(effectsfn.Options{
 		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: s.options.Now,
 		Log:         s.options.Log,
-		Concurrency: spec.Concurrency(settings.Ledger.Effects), Later: s.queue.Later,
+		Concurrency: steps.Concurrency(spec.Concurrency(settings.Ledger.Effects)), Later: s.queue.Later,
 	})
 	return nil
 }

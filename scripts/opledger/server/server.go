@@ -27,6 +27,7 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // Settings are those of the four functions together. Without the API key there is no Reconciler.
@@ -39,6 +40,7 @@ type Settings struct {
 	Endpoint  config.Endpoint
 	Handlers  config.Handlers
 	Results   config.Results
+	Jobs      config.Jobs
 	Access    config.Access
 }
 
@@ -82,9 +84,10 @@ type Options struct {
 	LateSecret bool
 	// AllowHosts are the names besides loopback's that a request's Host may have; see CheckHost.
 	AllowHosts []string
-	// Console serves the console at / and below /console/, for callers of the guarded routes. Location
-	// names the ledger there.
-	Console  bool
+	// Console serves the console at / and below /console/, for callers of the guarded routes.
+	Console bool
+	// Location names the ledger on the console's pages. Beside its file is the folder of jobs, unless the
+	// settings name another place.
 	Location config.Store
 	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
 	StoreFlag string
@@ -119,6 +122,7 @@ type Server struct {
 	guard      *guard
 	settings   Settings
 	handlers   kinds.Options
+	jobs       storage.Storage // nil: without jobs
 	options    Options
 
 	refusals     refusals

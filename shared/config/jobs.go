@@ -1,0 +1,31 @@
+package config
+
+import (
+	"github.com/opledger/opledger/shared/storage"
+)
+
+// Jobs is where jobs keep what they read and write.
+type Jobs struct {
+	// Storage is where jobs keep their objects: gs://BUCKET/PREFIX or a folder. All functions need the same.
+	// Not set: a folder beside the SQLite file, named after it; with Firestore there are no jobs.
+	Storage string `env:"OPLEDGER_JOB_STORAGE"`
+}
+
+func (j *Jobs) validate() []error {
+	if j.Storage == "" {
+		return nil
+	}
+	_, err := storage.Open(j.Storage, "")
+	return problemsOf("OPLEDGER_JOB_STORAGE", err)
+}
+
+// besideStore is what the folder of jobs is called behind the name of the SQLite file.
+const besideStore = ".jobs"
+
+// In returns the location of job storage for a ledger in store; empty where there is none.
+func (j *Jobs) In(store Store) string {
+	if j.Storage == "" && store.IsFile() {
+		return store.SQLite + besideStore
+	}
+	return j.Storage
+}
