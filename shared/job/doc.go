@@ -2,8 +2,9 @@
 // operation of the ledger's own, made of batches at Gemini. (Gemini calls one batch a "batch job"; a job
 // here is one or many.)
 //
-// The package is pure: no I/O and no clock. The ledger stores a [Job] and its [Part]s, and calls [Next] with
-// what it read [J2, J5]:
+// The package is pure: no clock, and no I/O but on the readers and writers that it is given. [Canonicalize]
+// reads inputs, and [Judge] says what became of a request by Gemini's answer. The ledger stores a [Job] and
+// its [Part]s, and calls [Next] with what it read [J2, J5]:
 //
 //	jobs/ID                 the job: its input and options, what is counted, what waits for a batch
 //	jobs/ID/parts/00012     a part: the requests of one batch, what became of it, and the objects it led to
