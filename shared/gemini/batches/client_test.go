@@ -51,7 +51,7 @@ func TestTimeoutOfPiece(t *testing.T) {
 		f.answer(w, "upload, finalize")
 	}))
 	t.Cleanup(server.Close)
-	client = newClient(t, batches.Options{BaseURL: server.URL, Timeout: 50 * time.Millisecond})
+	client = newClient(t, batches.Options{BaseURL: server.URL, Timeout: time.Second})
 	if file, err := client.Upload(t.Context(), "", 0, strings.NewReader("")); err != nil {
 		t.Errorf("%+v, %v", file, err)
 	}
