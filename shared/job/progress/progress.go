@@ -1,0 +1,146 @@
+// Package progress reads how far a job is: what the commands, the pages and the routes show of it.
+package progress
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Progress is how far a job is.
+type Progress struct {
+	Key operation.Key `json:"key"`
+	// State is that of the job's record: PENDING until the job has ended.
+	State   operation.State `json:"state"`
+	Phase   job.Phase       `json:"phase"`
+	JobKind string          `json:"jobKind,omitempty"`
+	Options job.Options     `json:"options"`
+	Input   job.Input       `json:"input"`
+	Batches Batches         `json:"batches"`
+	// Round is how often the requests of the latest part are sent, at most Options.MaxAttempts [J5].
+	Round int `json:"round"`
+	// Counts are the requests by their final outcome, Open those that have none yet.
+	Counts job.Counts `json:"counts"`
+	Open   int64      `json:"open"`
+	// Gathered are open requests that wait for others, to fill a batch of the next round.
+	Gathered int64     `json:"gathered,omitempty"`
+	Usage    job.Usage `json:"usage"`
+	// Waiting is what the start of a part waits for, of several the one that waits longest; nil: none does.
+	Waiting *Waiting   `json:"waiting,omitempty"`
+	Storage string     `json:"storage"`
+	Output  job.Output `json:"output,omitzero"`
+	// Why says why a job that has ended did not succeed.
+	Why       string             `json:"why,omitempty"`
+	Cancelled *operation.Decided `json:"cancelled,omitempty"`
+	// Stopped, Invalid and Refusal are as in [job.Job].
+	Stopped   string    `json:"stopped,omitempty"`
+	Invalid   string    `json:"invalid,omitempty"`
+	Refusal   string    `json:"refusal,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	SteppedAt time.Time `json:"steppedAt"`
+}
+
+// Batches are the batches of a job in numbers.
+type Batches struct {
+	// Total are all parts so far: further rounds, and the pieces of refused batches, add to it.
+	Total   int `json:"total"`
+	Done    int `json:"done"`            // their results are in job storage
+	Running int `json:"running"`         // started, or about to be
+	Planned int `json:"planned"`         // they wait for a free batch
+	Twins   int `json:"twins,omitempty"` // as in [job.Part]
+}
+
+// Waiting is what a part waits for.
+type Waiting struct {
+	Part   operation.Key `json:"part"`
+	Reason job.Wait      `json:"reason"`
+	Since  time.Time     `json:"since"`
+}
+
+// Ended reports whether the job has ended: its record is settled.
+func (p Progress) Ended() bool { return p.State.Terminal() }
+
+// mostOpen is how many open parts are read: all that run, and the oldest of those that wait.
+const mostOpen = 300
+
+// Read reads a job's progress in three reads. They are not of one instant: a batch that is consumed
+// meanwhile may be in no number yet. Errors: ledger.ErrNoJob; else the store's.
+func Read(ctx context.Context, l ledger.Reading, key operation.Key) (Progress, error) {
+	j, err := l.Jobs.Read(ctx, key)
+	if err != nil {
+		return Progress{}, fmt.Errorf("reading a job's progress: %w", err)
+	}
+	rec, err := l.Operations.Read(ctx, key)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) { // a record expires before its job does
+		return Progress{}, fmt.Errorf("reading the record of a job: %w", err)
+	}
+	page, err := l.Jobs.OpenParts(ctx, key, ledger.Cursor{}, mostOpen)
+	if err != nil {
+		return Progress{}, fmt.Errorf("reading a job's progress: %w", err)
+	}
+	if len(page.Broken) > 0 {
+		return Progress{}, fmt.Errorf("reading a job's progress: %w", page.Broken[0])
+	}
+	open := make([]job.Part, len(page.Items))
+	for i, p := range page.Items {
+		open[i] = p.Part
+	}
+	p := Of(j.Job, rec, open)
+	if page.Next != (ledger.Cursor{}) { // those behind wait; parts that were dropped or released are among them
+		p.Batches.Planned = p.Batches.Total - p.Batches.Done - p.Batches.Running
+	}
+	return p, nil
+}
+
+// Of returns the progress of a job with a record and with open parts. The record may be zero: it has
+// expired.
+func Of(j job.Job, rec operation.Record, open []job.Part) Progress {
+	p := Progress{
+		Key: j.Key, State: rec.State, Phase: j.Phase, JobKind: j.JobKind, Options: j.Options, Input: j.Input,
+		Batches: Batches{Total: j.Parts, Done: j.Batches, Twins: j.Twins},
+		Round:   j.Round, Counts: j.Counts, Usage: j.Usage, Storage: j.Storage, Output: j.Output,
+		Cancelled: j.Cancelled, Stopped: j.Stopped, Invalid: j.Invalid, Refusal: j.Refusal,
+		CreatedAt: j.CreatedAt, SteppedAt: j.SteppedAt,
+	}
+	for _, g := range j.Waiting {
+		p.Gathered += g.Requests
+	}
+	for _, part := range open {
+		p.add(part)
+	}
+	p.Open = max(j.Input.Requests-p.Counts.Final(), 0)
+	state, why := j.Verdict()
+	if rec.Version == 0 && j.Phase == job.Ended {
+		p.State = state
+	}
+	p.State = cmp.Or(p.State, operation.Pending)
+	if p.Ended() && p.State != operation.Succeeded {
+		p.Why = cmp.Or(rec.Result.ErrorMessage, why)
+	}
+	return p
+}
+
+// add counts an open part. What is collected counts before the job's next step consumes it.
+func (p *Progress) add(part job.Part) {
+	switch {
+	case part.State == job.Collected:
+		p.Batches.Done++
+		p.Counts, p.Usage = p.Counts.Add(part.Counts), p.Usage.Add(part.Usage)
+		again, _ := job.Total(part.Again)
+		p.Gathered += again
+	case part.State.Running():
+		p.Batches.Running++
+	case part.State == job.Planned:
+		p.Batches.Planned++
+	}
+	p.Batches.Twins += part.Twins
+	if part.Waits != "" && (p.Waiting == nil || part.WaitsSince.Before(p.Waiting.Since)) {
+		p.Waiting = &Waiting{Part: part.Key, Reason: part.Waits, Since: part.WaitsSince}
+	}
+}
