@@ -61,12 +61,9 @@ func (f *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.Header().Set("X-Goog-Upload-Chunk-Granularity", f.granularity)
 		return w.Result(), nil
 	}
-	piece := []byte{}
-	if r.Body != nil {
-		var err error
-		if piece, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
+	piece := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, piece); err != nil {
+		return nil, err
 	}
 	offset := r.Header.Get("X-Goog-Upload-Offset")
 	f.asked = append(f.asked, fmt.Sprintf("%s %s+%d", command, offset, len(piece)))
