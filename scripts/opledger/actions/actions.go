@@ -109,8 +109,12 @@ func (a *Actions) Abandon(ctx context.Context, key operation.Key, d ledger.Decis
 }
 
 // Cancel records who has Gemini asked to cancel an operation, and why, and asks Gemini. It says which
-// request stands, which may be an earlier one. Gemini is asked each time.
+// request stands, which may be an earlier one. Gemini is asked each time. Of a job the workers ask it, about
+// each of its batches.
 func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {
+	if key.Collection() == operation.Jobs {
+		return a.cancelJob(ctx, key, d)
+	}
 	rec, err := a.Ledger.Operations.Read(ctx, key)
 	if err != nil {
 		return Decision{}, "", err

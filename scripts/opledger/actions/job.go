@@ -1,0 +1,38 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// cancelJob records who cancels a job, and why. The workers ask Gemini to cancel its batches.
+func (a *Actions) cancelJob(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {
+	stands, words, err := a.decide(ctx, d, "the cancellation of "+string(key), "requested",
+		func() (operation.Decided, error) { return a.Ledger.Jobs.Cancel(ctx, key, d) })
+	if err != nil {
+		return Decision{}, "", err
+	}
+	return stands, words + "; no further batch is started, those that run are cancelled at Gemini, and what succeeded " +
+		"is kept", nil
+}
+
+// AboutRelease says what the release of a part means, for the question before it.
+const AboutRelease = "Its batch is cancelled at Gemini and its result is never collected. Its requests are sent again " +
+	"in another batch: what the first one has done is paid twice"
+
+// Release records that the batch of a part is given up [J6], so that its requests go into a new part. It says
+// which decision stands, which may be an earlier one.
+func (a *Actions) Release(ctx context.Context, part operation.Key, d ledger.Decision) (Decision, string, error) {
+	stands, words, err := a.decide(ctx, d, string(part), "released", func() (operation.Decided, error) {
+		return a.Ledger.Jobs.Release(ctx, part, d)
+	})
+	if errors.Is(err, ledger.ErrNotRunning) {
+		err = fmt.Errorf("%w; opledger show %s shows it, and there is nothing to release", err, phrase.Safe(string(part)))
+	}
+	return stands, words, err
+}
