@@ -148,7 +148,8 @@ func (l *Ledger) Settings() ledger.Settings {
 		Grace: l.Grace, Interval: l.Interval, LookupMaxInterval: max(d.LookupMaxInterval, l.Interval),
 		StuckAfter: d.StuckAfter, BatchStuckAfter: d.BatchStuckAfter, AlertEvery: l.AlertEvery,
 		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
-		RestoredAt: l.RestoredAt, ResultsKept: l.ResultsKept, MaxBatches: l.MaxBatches, Rules: l.Rules(), Transitions: l.Transitions,
+		RestoredAt: l.RestoredAt, ResultsKept: l.ResultsKept, MaxBatches: l.MaxBatches, Rules: l.Rules(),
+		Transitions: l.Transitions,
 	}
 	if l.LookupMaxInterval != nil {
 		s.LookupMaxInterval = *l.LookupMaxInterval

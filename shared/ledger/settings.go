@@ -56,6 +56,7 @@ func DefaultSettings() Settings {
 		MaxAttempts:     10,
 		RetryFor:        24 * time.Hour,
 		ResultsKept:     6 * 7 * 24 * time.Hour, // Gemini's guide of 2026-09-18
+		MaxBatches:      80,                     // of Gemini's 100: the others are for submitters beside jobs
 	}
 }
 
