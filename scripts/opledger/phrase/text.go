@@ -4,7 +4,6 @@ package phrase
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -66,8 +65,32 @@ func Counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	if stem, ok := strings.CutSuffix(thing, "ry"); ok { // delivery
-		return fmt.Sprintf("%d %sries", n, stem)
+	return strconv.Itoa(n) + " " + plural(thing)
+}
+
+// Amount is Counted for numbers that may be large: "120,000 requests".
+func Amount(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return Number(n) + " " + plural(thing)
+}
+
+func plural(thing string) string {
+	if stem, ok := strings.CutSuffix(thing, "ry"); ok { // delivery
+		return stem + "ries"
+	}
+	if strings.HasSuffix(thing, "ch") { // batch
+		return thing + "es"
+	}
+	return thing + "s"
+}
+
+// Number is a number with its thousands set apart, such as "120,000".
+func Number(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }

@@ -1,0 +1,118 @@
+package phrase
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/progress"
+)
+
+// Tokens is a number of tokens, of a million or more in millions: "46.2 M tokens".
+func Tokens(n int64) string {
+	if n < 1_000_000 {
+		return Amount(n, "token")
+	}
+	return fmt.Sprintf("%.1f M tokens", float64(n)/1e6)
+}
+
+// EstimatedTokens is an estimate: "about 31 million input tokens".
+func EstimatedTokens(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return "about " + Number((n+500_000)/1_000_000) + " million input tokens"
+	case n >= 1_000_000:
+		return fmt.Sprintf("about %.1f million input tokens", float64(n)/1e6)
+	case n >= 10_000:
+		return "about " + Number((n+500)/1000*1000) + " input tokens"
+	default:
+		return "about " + Amount(n, "input token")
+	}
+}
+
+// Bytes is a size, such as "1.2 GB".
+func Bytes(n int64) string {
+	if n < 1000 {
+		return Amount(n, "byte")
+	}
+	size, unit := float64(n)/1000, 0
+	for size >= 999.95 && unit < 3 {
+		size, unit = size/1000, unit+1
+	}
+	return fmt.Sprintf("%.1f %cB", size, "kMGT"[unit])
+}
+
+// Progress says how far a job is, in one line: "batches 3 of 12, round 1 of 3 · done 29,871 · open 90,129".
+func Progress(p progress.Progress) string {
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	if p.Phase == job.Splitting {
+		add("the input is cut into batches, %s so far", Number(int64(p.Batches.Total)))
+	} else {
+		add("batches %s of %s, round %d of %d", Number(int64(p.Batches.Done)), Number(int64(p.Batches.Total)), p.Round,
+			p.Options.MaxAttempts)
+	}
+	add("done %s", Number(p.Counts.Done))
+	for _, count := range []struct {
+		outcome string
+		n       int64
+	}{
+		{"refused", p.Counts.Refused}, {"failed", p.Counts.Failed}, {"invalid", p.Counts.Invalid},
+		{"truncated", p.Counts.Truncated},
+	} {
+		if count.n > 0 {
+			add("%s %s", count.outcome, Number(count.n))
+		}
+	}
+	add("open %s", Number(p.Open))
+	if tokens := p.Usage.Total(); tokens > 0 {
+		add("%s", Tokens(tokens))
+	}
+	return strings.Join(append(words, standing(p)...), " · ")
+}
+
+// standing says what a job does or waits for that its numbers do not say.
+func standing(p progress.Progress) (words []string) {
+	if p.Ended() {
+		return nil
+	}
+	if p.Phase == job.Finishing || p.Phase == job.Ended {
+		words = append(words, "the results are merged")
+	}
+	if p.Cancelled != nil {
+		words = append(words, "it is being cancelled")
+	}
+	if p.Stopped != "" {
+		words = append(words, "stopped: "+Safe(p.Stopped))
+	}
+	if w := p.Waiting; w != nil {
+		words = append(words, "waits for "+WaitsFor(w.Reason)+" since "+LocalTime(w.Since))
+	}
+	return words
+}
+
+// WaitsFor names what the start of a batch waits for.
+func WaitsFor(w job.Wait) string {
+	switch w {
+	case "":
+		return "-"
+	case job.WaitsForQuota:
+		return "Gemini's quota"
+	case job.WaitsForAccess:
+		return "an API key that Gemini accepts"
+	case job.WaitsForIntent:
+		return "certainty whether its batch was created"
+	case job.WaitsForGemini:
+		return "Gemini, which fails or cannot be reached"
+	default:
+		return Safe(string(w))
+	}
+}
+
+// JobState is a job's state in one word: how far it is while its record is PENDING.
+func JobState(p progress.Progress) string {
+	if p.Ended() {
+		return string(p.State)
+	}
+	return string(p.Phase)
+}
