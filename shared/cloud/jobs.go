@@ -27,11 +27,12 @@ func JobStorage(location string, settings config.Handlers) (storage.Storage, err
 }
 
 // AddSteps adds the handlers of the steps of jobs to those of the effects. Where there is no API key the steps
-// that ask Gemini wait, unless o has their clients.
+// that ask Gemini wait, unless o has their clients. Without job storage the key is not read: a deployed
+// function that has no jobs may not read its secret.
 func AddSteps(
 	ctx context.Context, handlers map[string]effect.Handler, settings config.Gemini, o steps.Options,
 ) error {
-	if settings.IsSet() {
+	if o.Storage != nil && settings.IsSet() {
 		key, err := GeminiKey(ctx, settings)
 		if err != nil {
 			return err
