@@ -47,7 +47,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 		return nil, err
 	}
 	o := kinds.Options{Log: log, Topics: pubsub.NewTopics(s.Firestore.ProjectID), Custom: custom, Now: time.Now}
-	if o.Results, err = cloud.Results(ctx, s.Results); err != nil {
+	if o.Results, err = cloud.Results(ctx, s.Results, jobs); err != nil {
 		return nil, err
 	}
 	var closeLedger func() error

@@ -189,7 +189,7 @@ func TestBuckets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fetched, err := cloud.Results(t.Context(), settings.Results)
+	fetched, err := cloud.Results(t.Context(), settings.Results, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

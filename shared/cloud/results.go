@@ -6,11 +6,13 @@ import (
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/storage"
 )
 
-// Results returns the client that fetches the results of batches; nil if no effect needs them. Its
-// errors are those of GeminiKey and results.New.
-func Results(ctx context.Context, settings config.Results) (*results.Client, error) {
+// Results returns the client that fetches the results of batches, and of jobs from their storage, which may
+// be nil; nil if no effect needs results. Its errors are those of GeminiKey and results.New.
+func Results(ctx context.Context, settings config.Results, jobs storage.Storage) (*results.Client, error) {
 	if !settings.Wanted {
 		return nil, nil //nolint:nilnil // no effect needs it, which is no error
 	}
@@ -22,5 +24,5 @@ func Results(ctx context.Context, settings config.Results) (*results.Client, err
 	if err != nil {
 		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}
-	return client, nil
+	return client.WithJobs(files.Opener(jobs)), nil
 }

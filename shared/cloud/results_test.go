@@ -32,15 +32,15 @@ func TestResults(t *testing.T) {
 	defer gemini.Close()
 	settings := config.Results{Gemini: config.Gemini{APIKeySecret: full, SecretEmulator: sim.Addr(), BaseURL: gemini.URL}}
 
-	if client, err := cloud.Results(t.Context(), settings); client != nil || err != nil {
+	if client, err := cloud.Results(t.Context(), settings, nil); client != nil || err != nil {
 		t.Errorf("not wanted: %v, %v", client, err)
 	}
 	settings.Wanted = true
-	if client, err := cloud.Results(t.Context(), settings); client != nil || !errors.Is(err, secret.ErrNotFound) {
+	if client, err := cloud.Results(t.Context(), settings, nil); client != nil || !errors.Is(err, secret.ErrNotFound) {
 		t.Errorf("no secret: %v, %v", client, err)
 	}
 	sim.Put(full, "hunter2\n", time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	client, err := cloud.Results(t.Context(), settings)
+	client, err := cloud.Results(t.Context(), settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

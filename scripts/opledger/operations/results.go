@@ -46,7 +46,7 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			if err = errors.Join(open.WithRemedy(err), l.Store.Close()); err != nil {
 				return err
 			}
-			client, err := cloud.Results(cmd.Context(), config.Results{Gemini: settings.Gemini, Wanted: true})
+			client, err := cloud.Results(cmd.Context(), config.Results{Gemini: settings.Gemini, Wanted: true}, nil)
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,10 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	if err != nil {
 		return fmt.Errorf("making the custom handlers: %w", err)
 	}
-	items, err := cloud.Results(ctx, settings.Results)
+	if s.jobs, err = cloud.JobStorage(settings.Jobs.In(s.options.Location), settings.Handlers); err != nil {
+		return err
+	}
+	items, err := cloud.Results(ctx, settings.Results, s.jobs)
 	if err != nil {
 		return err
 	}
@@ -39,9 +42,6 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	}
 	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, s.handlers)
 	if err != nil {
-		return err
-	}
-	if s.jobs, err = cloud.JobStorage(settings.Jobs.In(s.options.Location), settings.Handlers); err != nil {
 		return err
 	}
 	err = cloud.AddSteps(ctx, handlers, settings.Gemini, steps.Options{

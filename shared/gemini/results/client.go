@@ -3,10 +3,12 @@ package results
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Options says how to reach Gemini. Set neither its Timeout nor that of its HTTP: a download may
@@ -21,6 +23,8 @@ type Options = api.Options
 type Client struct {
 	api  *api.Client
 	room *room
+	// jobs opens the results of a job; nil: they cannot be read.
+	jobs func(ctx context.Context, place string) (io.ReadCloser, error)
 }
 
 // New returns a client. It sends nothing. Errors: as [api.New]; they hold neither the key nor the
@@ -31,6 +35,28 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("making a client for results: %w", err)
 	}
 	return &Client{api: base, room: newRoom(memoryLimit())}, nil
+}
+
+// WithJobs returns the client, which shares its memory, with a way to open the results of jobs. place is where
+// a job's record says that they are. Gemini knows nothing of them.
+func (c *Client) WithJobs(open func(ctx context.Context, place string) (io.ReadCloser, error)) *Client {
+	with := *c
+	with.jobs = open
+	return &with
+}
+
+// openJob starts to read the results of a job.
+func (c *Client) openJob(ctx context.Context, key operation.Key, result operation.Result) (*Reader, error) {
+	if c.jobs == nil || result.OutputFile == "" {
+		return nil, fmt.Errorf("%w: %s is a job without results that can be read here", ErrNone, key)
+	}
+	body, err := c.jobs(ctx, result.OutputFile)
+	if err != nil {
+		return nil, fmt.Errorf("opening the results of %s: %w", key, err)
+	}
+	g := &guest{body: body, ctx: ctx, room: c.room}
+	g.source = newLines(g, true)
+	return newReader(g, g), nil
 }
 
 // String never shows the key.
