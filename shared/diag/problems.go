@@ -34,19 +34,28 @@ func Split(err error) []error {
 
 // Lines returns what a program prints on stderr about its input. One problem is one line. Several
 // are a line each, each once, under a line that counts them. Unprintable characters become blanks,
-// because they could control the terminal.
+// because they could control the terminal. An error with a method Problems is a line for as many.
 func Lines(program string, err error) string {
 	var lines []string
+	var count int64
 	for _, problem := range Split(err) {
 		line := oneLine(problem.Error())
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
+			count += standsFor(problem)
 		}
 	}
 	if len(lines) == 1 {
 		return program + ": " + lines[0] + "\n"
 	}
-	return fmt.Sprintf("%s: %d problems, and nothing was done:\n  %s\n", program, len(lines), strings.Join(lines, "\n  "))
+	return fmt.Sprintf("%s: %d problems, and nothing was done:\n  %s\n", program, count, strings.Join(lines, "\n  "))
+}
+
+func standsFor(problem error) int64 {
+	if several, ok := problem.(interface{ Problems() int64 }); ok { //nolint:errorlint // of Split, which took it apart
+		return several.Problems()
+	}
+	return 1
 }
 
 func oneLine(text string) string {

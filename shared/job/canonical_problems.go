@@ -58,10 +58,26 @@ func (p *InputProblems) Unwrap() []error {
 		errs = append(errs, problem)
 	}
 	if p.More > 0 {
-		errs = append(errs, fmt.Errorf("%d more problems: %w", p.More, operation.ErrSubmission))
+		errs = append(errs, unkept(p.More))
 	}
 	return errs
 }
+
+// An unkept is how many problems are not kept.
+type unkept int64
+
+func (n unkept) Error() string {
+	if n == 1 {
+		return "1 more problem"
+	}
+	return fmt.Sprintf("%d more problems", int64(n))
+}
+
+// Unwrap returns [operation.ErrSubmission].
+func (unkept) Unwrap() error { return operation.ErrSubmission }
+
+// Problems is how many problems the error stands for, as diag.Lines counts them.
+func (n unkept) Problems() int64 { return int64(n) }
 
 func (p *InputProblems) add(problem InputProblem) {
 	if len(p.Problems) < mostProblems {

@@ -112,6 +112,10 @@ func TestInputProblemsMore(t *testing.T) {
 	problems(t, inputs(strings.Repeat("7\n", 20)), job.CanonicalOptions{}, wants...)
 	problems(t, inputs(strings.Repeat("7\n", 10_000)), job.CanonicalOptions{}, append(wants, "9980 more problems")...)
 	_, err := job.Canonicalize(io.Discard, inputs(strings.Repeat("7\n", 21)), job.CanonicalOptions{})
+	if lines := diag.Lines("opledger", err); !strings.HasPrefix(lines, "opledger: 21 problems, and nothing was done:\n") ||
+		!strings.HasSuffix(lines, "\n  1 more problem\n") {
+		t.Errorf("%s", lines)
+	}
 	text, _ := json.Marshal(err)
 	want := `{"problems":[{"input":"a.jsonl","line":1,"field":"line","problem":"it is not an object`
 	if !strings.HasPrefix(string(text), want) || !strings.HasSuffix(string(text), `],"more":1}`) {
