@@ -13,6 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // Options are what the function works with.
@@ -20,6 +21,11 @@ type Options struct {
 	Ledger *ledger.Ledger
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Storage is job storage; nil: there is none, and jobs are refused.
+	Storage storage.Storage
+	// ReadsStorage: the function may read it, so that a job is refused whose input is not there. Else its
+	// first step finds that out.
+	ReadsStorage bool
 	// Pause sleeps between two reads of a record that is waited for; nil: in real time.
 	Pause func(context.Context, time.Duration) error
 }
@@ -27,10 +33,12 @@ type Options struct {
 // New returns the function. It answers a registration with the operation's record: 201 if it is
 // new, 200 if it is known. It answers an intent in the same way, with {"intent"} and what the
 // submitter may do, GET /operations/{name} with the record, and GET /intents/{id} with the intent.
+// A job is submitted by POST /jobs/{id}, read by GET, and cancelled by POST /jobs/{id}:cancel.
 // An invalid request is 400 with all its problems.
 func New(o Options) http.Handler {
 	h := handler(o)
-	registrations := httpfunc.OnlyPOST(h)
+	posts := httpfunc.OnlyPOST(h)
+	jobs := h.jobs(posts)
 	operations, intents := onlyGET(reader{h, make(chan struct{}, mostWaits)}.readOperation), onlyGET(h.readIntent)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -38,8 +46,10 @@ func New(o Options) http.Handler {
 			operations.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, intentPath):
 			intents.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, jobsPath):
+			jobs.ServeHTTP(w, r)
 		default:
-			registrations.ServeHTTP(w, r)
+			posts.ServeHTTP(w, r)
 		}
 	})
 }
@@ -58,18 +68,37 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
-	registration, intention, err := Parse(body, began)
+	do, err := h.parse(r, body, began)
 	parsed()
-	switch {
-	case err != nil:
+	if err != nil {
 		httpfunc.WriteError(w, err)
-	case intention != nil && intention.Withdraw:
-		h.withdraw(r.Context(), w, intention.Intention, began)
-	case intention != nil:
-		h.intend(r.Context(), w, intention.Intention, began)
-	default:
-		h.register(r.Context(), w, *registration, began)
+		return
 	}
+	do(r.Context(), w)
+}
+
+// A todo does and answers what a request asks for.
+type todo func(context.Context, http.ResponseWriter)
+
+// parse returns what a POST asks for. The error is a *httpfunc.Error.
+func (h handler) parse(r *http.Request, body []byte, began time.Time) (todo, error) {
+	if strings.HasPrefix(r.URL.Path, jobsPath) {
+		return h.parseJob(r, body, began)
+	}
+	registration, intention, err := Parse(body, began)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, w http.ResponseWriter) {
+		switch {
+		case intention == nil:
+			h.register(ctx, w, *registration, began)
+		case intention.Withdraw:
+			h.withdraw(ctx, w, intention.Intention, began)
+		default:
+			h.intend(ctx, w, intention.Intention, began)
+		}
+	}, nil
 }
 
 func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration,

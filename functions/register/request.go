@@ -1,19 +1,8 @@
 package register
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
-	"net/http"
-	"reflect"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/diag"
-	"github.com/opledger/opledger/shared/httpfunc"
-	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -35,11 +24,7 @@ type Request struct {
 	Withdraw bool `json:"withdraw,omitempty"`
 }
 
-const (
-	maxAhead = time.Hour // how far a submitter's clock may be ahead
-	// maxUnknown is how many fields that do not exist are named in an answer.
-	maxUnknown = 20
-)
+const maxAhead = time.Hour // how far a submitter's clock may be ahead
 
 // An Intention is an intent to record or, with Withdraw, to delete.
 type Intention struct {
@@ -50,78 +35,20 @@ type Intention struct {
 // Parse reads a request. It returns a registration or an intention; the other one is nil. The error
 // is a *httpfunc.Error with all problems.
 func Parse(body []byte, now time.Time) (*ledger.Registration, *Intention, error) {
-	var checked struct{} // nothing is stored
-	if err := json.Unmarshal(body, &checked); err != nil {
-		return nil, nil, bad(operation.Problems{{Field: "the body", Err: unfit(err)}})
+	if err := fit(body, `a registration is {"name":"batches/abc123",…}, and an intent `+
+		`{"intent":true,"correlationId":"nightly-2026-11-21",…}`); err != nil {
+		return nil, nil, err
 	}
 	var request Request
-	known := request.fields()
-	names := slices.Sorted(maps.Keys(known))
-	var problems operation.Problems
-	unread := map[string]bool{}
-	fields, more := fieldsOf(body, func(field string) bool { return known[field] != nil })
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if into := known[field]; into == nil {
-			problems.Add(diag.Quote(field), "there is no such field%s", diag.DidYouMean(field, names))
-		} else if err := json.Unmarshal(fields[field], into); err != nil {
-			unread[field] = true
-			problems.Add(field, "%s", mistyped(into, err))
-		}
-	}
-	if unread["intent"] {
-		return nil, nil, bad(problems) // the other checks depend on it
+	read := readFields(body, &request)
+	if read.unread["intent"] {
+		return nil, nil, read.with(nil) // the other checks depend on it
 	}
 	registration, intention, others := request.check(now)
-	problems = append(problems, slices.DeleteFunc(others, func(p operation.FieldError) bool { return unread[p.Field] })...)
-	if more > 0 {
-		problems.Add(fmt.Sprintf("%d more fields", more), "they do not exist")
-	}
-	if len(problems) > 0 {
-		return nil, nil, bad(problems)
+	if err := read.with(others); err != nil {
+		return nil, nil, err
 	}
 	return registration, intention, nil
-}
-
-// fields returns where each field of a request goes, by its name.
-func (request *Request) fields() map[string]any {
-	into, fields := reflect.ValueOf(request).Elem(), map[string]any{}
-	for _, field := range reflect.VisibleFields(into.Type()) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !field.Anonymous {
-			fields[name] = into.FieldByIndex(field.Index).Addr().Interface()
-		}
-	}
-	return fields
-}
-
-// mistyped returns why a field could not be read.
-func mistyped(into any, err error) string {
-	switch into.(type) {
-	case *bool:
-		return "it must be true or false"
-	case *string:
-		return "it must be a text"
-	case *time.Time:
-		return "it must be a time such as 2026-01-22T12:00:00Z"
-	default:
-		return err.Error()
-	}
-}
-
-// fieldsOf returns the known fields of a body, and at most maxUnknown others; more counts the rest.
-func fieldsOf(body []byte, known func(string) bool) (fields map[string]json.RawMessage, more int) {
-	fields = map[string]json.RawMessage{}
-	unknown, read := 0, jsonscan.New(body)
-	read.Object(func(key []byte) {
-		field := string(key)
-		if !known(field) {
-			if unknown++; unknown > maxUnknown {
-				more++
-				return
-			}
-		}
-		fields[field] = read.Value()
-	})
-	return fields, more
 }
 
 // check returns what the request asks for, or all its problems.
@@ -181,25 +108,4 @@ func (request Request) intention() (ledger.Intention, operation.Problems) {
 		problems.Add("attempt", "it is missing; say which one Gemini refused")
 	}
 	return intention, problems
-}
-
-// unfit returns why a body is neither a registration nor an intent, in JSON's words instead of those
-// of Go's decoder.
-func unfit(err error) error {
-	why := "it is no JSON object"
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		why = fmt.Sprintf("it is not JSON (byte %d)", syntax.Offset)
-	}
-	return errors.New(why + `; a registration is {"name":"batches/abc123",…}, and an intent ` +
-		`{"intent":true,"correlationId":"nightly-2026-11-21",…}`)
-}
-
-func bad(problems operation.Problems) error {
-	texts := make([]string, len(problems))
-	for i, problem := range problems {
-		texts[i] = problem.Error()
-	}
-	return &httpfunc.Error{
-		Status: http.StatusBadRequest, Message: "the request is invalid: " + strings.Join(texts, "; "), Problems: texts,
-	}
 }

@@ -2,6 +2,7 @@ package register
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 func init() { httpfunc.Register("Register", build) }
@@ -18,6 +20,7 @@ type Settings struct {
 	Firestore config.Firestore
 	Topic     config.Topic
 	Ledger    config.Ledger
+	Jobs      config.Jobs
 }
 
 func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, error) {
@@ -26,5 +29,11 @@ func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, err
 		return nil, err
 	}
 	connect.StoreSettings(ctx, l, s.Ledger, "register", log)
-	return New(Options{Ledger: l, Now: time.Now, Log: log}), nil
+	o := Options{Ledger: l, Now: time.Now, Log: log}
+	if s.Jobs.Storage != "" { // it is only named here: the function has no access to it
+		if o.Storage, err = storage.Open(s.Jobs.Storage, ""); err != nil {
+			return nil, fmt.Errorf("OPLEDGER_JOB_STORAGE: %w", err)
+		}
+	}
+	return New(o), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -65,6 +66,12 @@ func statusOf(err error) int {
 		{ledger.ErrInvalid, http.StatusBadRequest},
 		{ledger.ErrNotFound, http.StatusNotFound},
 		{ledger.ErrNoIntent, http.StatusNotFound},
+		{ledger.ErrNoJob, http.StatusNotFound},
+		{ledger.ErrNoReason, http.StatusBadRequest},
+		{ledger.ErrJobDiffers, http.StatusConflict},
+		{ledger.ErrSettled, http.StatusConflict},
+		{files.ErrInput, http.StatusConflict},
+		{files.ErrExpired, http.StatusConflict},
 		{ledger.ErrNewer, http.StatusServiceUnavailable},
 		{ledger.ErrContention, http.StatusServiceUnavailable},
 		{ledger.ErrUnavailable, http.StatusServiceUnavailable},

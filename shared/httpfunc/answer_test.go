@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -43,7 +44,8 @@ func TestWriteError(t *testing.T) {
 	unknown := errors.New("never seen")
 	for err, want := range map[error]int{
 		operation.ErrName: 400, operation.ErrMetadata: 400, ledger.ErrMessage: 400, ledger.ErrInvalid: 400,
-		ledger.ErrNotFound: 404, ledger.ErrNoIntent: 404,
+		ledger.ErrNotFound: 404, ledger.ErrNoIntent: 404, ledger.ErrNoJob: 404, ledger.ErrNoReason: 400,
+		ledger.ErrJobDiffers: 409, ledger.ErrSettled: 409, files.ErrInput: 409, files.ErrExpired: 409,
 		ledger.ErrContention: 503, ledger.ErrUnavailable: 503, context.Canceled: 503, context.DeadlineExceeded: 503,
 		unknown: 503,
 		&httpfunc.Error{Status: 401, Message: "no"}: 401, &httpfunc.Error{Status: 503, Message: "later"}: 503,

@@ -1,0 +1,168 @@
+package register
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/job/progress"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const (
+	// jobsPath is before the id of a job.
+	jobsPath = "/jobs/"
+	// cancelVerb is behind the id of a job that is to be cancelled.
+	cancelVerb = ":cancel"
+	// storageRetry is when a caller may try again where there is no job storage: after a deployment.
+	storageRetry = 5 * time.Minute
+)
+
+// jobs answers GET /jobs/{id} with how far the job is, and leaves POST to posts.
+func (h handler) jobs(posts http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			h.readJob(w, r)
+		case http.MethodPost:
+			posts.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Allow", "GET, POST")
+			httpfunc.WriteError(w, &httpfunc.Error{
+				Status: http.StatusMethodNotAllowed, Message: "only GET and POST are answered here",
+			})
+		}
+	})
+}
+
+// readJob answers with a job's progress: three reads, and no write.
+func (h handler) readJob(w http.ResponseWriter, r *http.Request) {
+	key, problems := jobOf(r, strings.TrimPrefix(r.URL.Path, jobsPath))
+	if len(problems) > 0 {
+		httpfunc.WriteError(w, bad(problems))
+		return
+	}
+	h.answerJob(r.Context(), w, key)
+}
+
+func (h handler) answerJob(ctx context.Context, w http.ResponseWriter, key operation.Key) {
+	answer, err := progress.Read(ctx, h.Ledger.Reading(), key)
+	if err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
+	httpfunc.WriteJSON(w, http.StatusOK, answer)
+}
+
+// jobOf returns the key of the job with an id, and all that is wrong with the request's address.
+func jobOf(r *http.Request, id string) (operation.Key, operation.Problems) {
+	key, err := operation.JobKey(id)
+	var problems operation.Problems
+	if err != nil {
+		problems.Add("id", "%w", err)
+	}
+	return key, append(problems, unknownParameters(r)...)
+}
+
+// parseJob returns what a POST to a job asks for, to be done. The error is a *httpfunc.Error.
+func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, error) {
+	id, cancels := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, jobsPath), cancelVerb)
+	key, problems := jobOf(r, id)
+	if cancels {
+		decision, err := parseCancel(body, problems)
+		return func(ctx context.Context, w http.ResponseWriter) { h.cancelJob(ctx, w, key, decision, began) }, err
+	}
+	if h.Storage == nil {
+		return nil, &httpfunc.Error{
+			Status: http.StatusServiceUnavailable, RetryAfter: storageRetry,
+			Message: "there is no job storage here: set OPLEDGER_JOB_STORAGE, such as gs://BUCKET/PREFIX",
+		}
+	}
+	request, err := parseJobRequest(key, body, h.Storage.String(), problems)
+	return func(ctx context.Context, w http.ResponseWriter) { h.submitJob(ctx, w, request, began) }, err
+}
+
+// A jobAnswer is how far a job is, with its record: its metadata, and what runs once it has ended.
+type jobAnswer struct {
+	progress.Progress
+	Record operation.Report `json:"record,omitzero"`
+}
+
+// submitJob creates a job, or finds that it is known [J1].
+func (h handler) submitJob(ctx context.Context, w http.ResponseWriter, request ledger.JobRequest, began time.Time) {
+	submit := h.Ledger.Jobs.Submit
+	if h.ReadsStorage {
+		submit = func(ctx context.Context, request ledger.JobRequest) (ledger.JobSubmitted, error) {
+			return files.Accept(ctx, h.Ledger, h.Storage, request)
+		}
+	}
+	submitted, err := submit(ctx, request)
+	log := h.Log.With("event", "job", "operation", request.Key, "jobKind", request.JobKind, "requests",
+		request.Input.Requests, "bytes", request.Input.Bytes, "sha256", request.Input.SHA256)
+	if err != nil {
+		log.WarnContext(ctx, "job not accepted", "outcome", outcomeOfJob(err), "error", err)
+		httpfunc.WriteError(w, err)
+		return
+	}
+	if submitted.PublishErr != nil {
+		log.WarnContext(ctx, "effects wait for the sweep", "outcome", "unpublished", "error", submitted.PublishErr)
+	}
+	outcome, status := "known", http.StatusOK
+	if submitted.Created {
+		outcome, status = "submitted", http.StatusCreated
+	}
+	log.InfoContext(ctx, "job accepted", "outcome", outcome, "duration_ms", h.Now().Sub(began).Milliseconds())
+	answer, err := h.readAnswer(ctx, request.Key)
+	if err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
+	httpfunc.WriteJSON(w, status, answer)
+}
+
+func (h handler) readAnswer(ctx context.Context, key operation.Key) (jobAnswer, error) {
+	read, err := progress.Read(ctx, h.Ledger.Reading(), key)
+	if err != nil {
+		return jobAnswer{}, fmt.Errorf("the job is accepted; reading it: %w", err)
+	}
+	rec, err := h.Ledger.Operations.Read(ctx, key)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) { // a record expires before its job does
+		return jobAnswer{}, fmt.Errorf("the job is accepted; reading its record: %w", err)
+	}
+	return jobAnswer{Progress: read, Record: rec.Report()}, nil
+}
+
+// cancelJob records that a job is cancelled. Its answer is the job's progress, with the request that stands.
+func (h handler) cancelJob(
+	ctx context.Context, w http.ResponseWriter, key operation.Key, d ledger.Decision, began time.Time,
+) {
+	stands, err := h.Ledger.Jobs.Cancel(ctx, key, d)
+	log := h.Log.With("event", "job", "operation", key, "by", d.By)
+	if err != nil {
+		log.WarnContext(ctx, "job not cancelled", "outcome", outcomeOfJob(err), "error", err)
+		httpfunc.WriteError(w, err)
+		return
+	}
+	log.InfoContext(ctx, "job cancelled", "outcome", "cancelled", "at", stands.At,
+		"duration_ms", h.Now().Sub(began).Milliseconds())
+	h.answerJob(ctx, w, key)
+}
+
+// outcomeOfJob is what the log counts of a request about a job that failed: refused, where the request or the
+// job is the reason.
+func outcomeOfJob(err error) string {
+	for _, refusal := range []error{
+		ledger.ErrJobDiffers, ledger.ErrNoJob, ledger.ErrSettled, files.ErrInput, files.ErrExpired, operation.ErrSubmission,
+	} {
+		if errors.Is(err, refusal) {
+			return "refused"
+		}
+	}
+	return httpfunc.OutcomeOf(err)
+}

@@ -1,0 +1,115 @@
+package register
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A jobRequest is the body of POST /jobs/{id}: what a submitter says, its options, and its input.
+type jobRequest struct {
+	operation.Submission
+	job.Options
+	Input json.RawMessage `json:"input"`
+}
+
+// A jobInput is what a submitter says about the input, an object of job storage.
+type jobInput struct {
+	SHA256   string `json:"sha256"`
+	Bytes    int64  `json:"bytes"`
+	Requests int64  `json:"requests"`
+	Tokens   int64  `json:"tokens"`
+	Object   string `json:"object"`
+}
+
+// leastLine is how many bytes a request takes in an input at least.
+const leastLine = len(`{"key":"a","request":{}}` + "\n")
+
+var sha256Pattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// jobForm is what the body of POST /jobs/{id} must be.
+const jobForm = `a job is {"model":"gemini-3.5-flash","input":{"sha256":"…","bytes":1000,"requests":10},…}`
+
+// parseJobRequest reads the body of POST /jobs/{id}. problems are those of its address. The error is a
+// *httpfunc.Error with all problems.
+func parseJobRequest(
+	key operation.Key, body []byte, storage string, problems operation.Problems,
+) (ledger.JobRequest, error) {
+	if err := fit(body, jobForm); err != nil {
+		return ledger.JobRequest{}, err
+	}
+	var request jobRequest
+	read := readFields(body, &request)
+	input, wrong := parseJobInput(request.Input, key, storage)
+	asked := ledger.JobRequest{
+		Key: key, Submission: request.Submission, Options: request.Options, Input: input, Storage: storage,
+	}
+	for _, p := range asked.Validate() {
+		if p.Field != "id" && p.Field != "input" { // these are in problems, and in wrong
+			problems = append(problems, p)
+		}
+	}
+	return asked, read.with(append(problems, wrong...))
+}
+
+// parseJobInput returns the input of a job, and what is wrong with it. Its object is the one that the job's
+// steps will read; a caller that names one must mean the same.
+func parseJobInput(body json.RawMessage, key operation.Key, storage string) (job.Input, operation.Problems) {
+	var problems operation.Problems
+	if fit(body, "") != nil {
+		problems.Add("input", `it must be {"sha256":"…","bytes":1000,"requests":10}`)
+		return job.Input{}, problems
+	}
+	var given jobInput
+	read := readFields(body, &given)
+	if !sha256Pattern.MatchString(given.SHA256) {
+		problems.Add("sha256", "it must be the SHA-256 of the input, as 64 hexadecimal digits in lower case")
+	}
+	if given.Bytes < 1 {
+		problems.Add("bytes", "it must be the size of the input, not %d", given.Bytes)
+	}
+	if most := given.Bytes / int64(leastLine); given.Requests < 1 || given.Requests > most && most > 0 {
+		problems.Add("requests", "it must be the number of requests, at least 1 and at most one for %d bytes, not %d",
+			leastLine, given.Requests)
+	}
+	if given.Tokens < 0 {
+		problems.Add("tokens", "it must be an estimate of the input's tokens, not %d", given.Tokens)
+	}
+	input := job.Input{SHA256: given.SHA256, Bytes: given.Bytes, Requests: given.Requests, Tokens: given.Tokens}
+	if len(problems) == 0 && key != "" {
+		input.Object = files.Input(key, given.SHA256)
+		whole := storage + "/" + input.Object
+		if given.Object != "" && given.Object != input.Object && given.Object != whole {
+			problems.Add("object", "it must be %s, where the job's steps read it", whole)
+		}
+	}
+	var named operation.Problems
+	for _, p := range read.all(problems) {
+		named.Add("input."+p.Field, "%w", p.Err)
+	}
+	return input, named
+}
+
+// parseCancel reads the body of POST /jobs/{id}:cancel. problems are those of its address. The error is a
+// *httpfunc.Error with all problems.
+func parseCancel(body []byte, problems operation.Problems) (ledger.Decision, error) {
+	if err := fit(body, `write {"by":"ann","why":"the prompt was wrong"}`); err != nil {
+		return ledger.Decision{}, err
+	}
+	var given struct {
+		By  string `json:"by"`
+		Why string `json:"why"`
+	}
+	read := readFields(body, &given)
+	if given.By == "" {
+		problems.Add("by", "it is missing; say who cancels the job")
+	}
+	if given.Why == "" {
+		problems.Add("why", "it is missing; say why the job is cancelled")
+	}
+	return ledger.Decision{By: given.By, Why: given.Why}, read.with(problems)
+}
