@@ -2,6 +2,7 @@ package files
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -78,6 +79,7 @@ func Scan(content io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(content)
 		lines.Buffer(make([]byte, 0, 64<<10), MaxLine+1)
+		lines.Split(split)
 		for lines.Scan() {
 			if !yield(lines.Bytes(), nil) {
 				return
@@ -87,4 +89,15 @@ func Scan(content io.Reader) iter.Seq2[[]byte, error] {
 			yield(nil, fmt.Errorf("reading the requests: %w", err))
 		}
 	}
+}
+
+// split is bufio.ScanLines, but a carriage return stays: the ranges of an input count each of its bytes.
+func split(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }

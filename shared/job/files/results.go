@@ -53,6 +53,9 @@ func Copy(
 	}
 	for after := (ledger.Cursor{}); ; {
 		page, err := l.Jobs.Parts(ctx, key, after, 100)
+		if err == nil && len(page.Broken) > 0 {
+			err = page.Broken[0]
+		}
 		if err != nil {
 			return false, err
 		}

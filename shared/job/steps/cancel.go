@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -37,7 +39,11 @@ func (o Options) cancel(ctx context.Context, task effect.Task) ([]ledger.Write, 
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Canceller.Cancel(ctx, operation.Name{Key: rec.Key, Resource: rec.Name}); err != nil {
+	err = o.Canceller.Cancel(ctx, operation.Name{Key: rec.Key, Resource: rec.Name})
+	if answer, ok := errors.AsType[*api.Error](err); ok && answer.Status == http.StatusNotFound && p.Released != nil {
+		return nil, nil // Gemini does not know it any more: for that, too, a batch is released
+	}
+	if err != nil {
 		return nil, fmt.Errorf("asking Gemini to cancel %s: %w", p.Batch, err)
 	}
 	return nil, nil

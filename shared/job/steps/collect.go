@@ -10,9 +10,7 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/effect/items"
 	"github.com/opledger/opledger/shared/gemini/batches"
-	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/check"
 	"github.com/opledger/opledger/shared/ledger"
@@ -32,7 +30,7 @@ func (o Options) collect(ctx context.Context, task effect.Task) ([]ledger.Write,
 	switch {
 	case err != nil:
 		return nil, err
-	case p.State != job.Planned && !p.State.Running(), p.Batch != "" && p.Batch != task.Operation:
+	case p.State != job.Planned && !p.State.Running(), p.Released != nil, p.Batch != "" && p.Batch != task.Operation:
 		return nil, nil // it is collected, or was released
 	}
 	if err := o.asks(); err != nil {
@@ -62,6 +60,7 @@ type collecting struct {
 	reasons    reasons
 	matched    int64          // requests that have a line in this read
 	written    map[string]int // objects of this attempt, by kind
+	stored     bool           // this attempt has recorded lines
 }
 
 func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
@@ -88,12 +87,8 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 	}
 	c.part.State, c.part.Seen = job.Collected, nil
 	c.part.Waits, c.part.WaitsSince = "", time.Time{}
-	for _, file := range c.part.Files { // what is left at Gemini counts towards its storage, for two days
-		if err := c.Batches.DeleteFile(ctx, file.Name); err != nil {
-			c.Log.WarnContext(ctx, "a file of requests stays at Gemini until it expires", "part", c.part.Key, "file", file.Name,
-				"error", err)
-		}
-	}
+	c.tidy(ctx, c.part.Part)
+	c.alert(ctx)
 	return []ledger.Write{c.part.Write()}, nil
 }
 
@@ -143,26 +138,25 @@ func refusedAsWhole(completion ledger.Payload) bool {
 
 // refused ends the part as refused: it is split.
 func (c *collecting) refused(ctx context.Context) ([]ledger.Write, error) {
-	pieces, err := c.pieces(ctx, c.part.Part)
+	pieces, err := c.pieces(ctx, c.task, c.job, c.part.Part)
 	if err != nil {
 		return nil, err
 	}
+	c.tidy(ctx, c.part.Part)
 	c.part.State, c.part.Pieces, c.part.Problem = job.Refused, pieces, diag.Cut(c.completion.Result.ErrorMessage, maxProblem)
 	return []ledger.Write{c.part.Write()}, nil
 }
 
-// lostAfter is how long Gemini says that it does not have a result before that is believed.
-const lostAfter = 24 * time.Hour
-
-// unread returns the error of an attempt that could not read the result; nil where Gemini has said for a day
-// that it does not have it. Then what was stored stands, and the rest has failed.
-func (c *collecting) unread(ctx context.Context, err error) error {
-	since := c.task.FailingSince
-	if errors.Is(err, results.ErrNone) ||
-		errors.Is(err, results.ErrNotFound) && !since.IsZero() && c.Now().Sub(since) >= lostAfter {
-		c.Log.ErrorContext(ctx, "Gemini does not have the result of a job's batch", "event", "alert", "reason", "results-lost",
-			"operation", c.task.Operation, "part", c.part.Key, "error", err)
-		return nil
+// alert reports what an operator should know of a batch that was collected.
+func (c *collecting) alert(ctx context.Context) {
+	report := func(reason, message string) {
+		c.Log.ErrorContext(ctx, message, "event", "alert", "reason", reason, "operation", c.task.Operation, "part", c.part.Key,
+			"lines", c.part.Counts.Unmatched)
 	}
-	return items.Unfetched(err)
+	if c.part.Counts.Unmatched > 0 {
+		report("unmatched", "lines of a batch's result are the answer to no request; they are in unmatched.jsonl")
+	}
+	if c.completion.State == operation.Cancelled && c.job.Cancelled == nil {
+		report("batch-cancelled", "the batch of a job was cancelled, but not the job; its requests are sent again")
+	}
 }

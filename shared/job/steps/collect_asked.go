@@ -3,6 +3,7 @@ package steps
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -53,13 +54,13 @@ func (c *collecting) ask(ctx context.Context) error {
 }
 
 // A chunk of keys that were read is stored beside the lines of an attempt that did not end: of each key its
-// hash, and a byte for its outcome.
+// hash, a byte for its outcome, two for the length of why, and that text.
 
 var outcomes = []job.Outcome{
 	job.OutcomeDone, job.OutcomeInvalid, job.OutcomeTruncated, job.OutcomeRefused, job.OutcomeFailed,
 }
 
-const seenBytes = len(operation.KeyHash{}) + 1
+const seenBytes = len(operation.KeyHash{}) + 3
 
 // restore reads the keys that former attempts have read. Their lines stand, however they come this time.
 func (c *collecting) restore(ctx context.Context) error {
@@ -84,12 +85,16 @@ func (c *collecting) restoreFrom(content io.Reader) error {
 		} else if err != nil {
 			return err
 		}
-		request := c.asked[operation.KeyHash(row[:seenBytes-1])]
-		code := int(row[seenBytes-1])
+		request := c.asked[operation.KeyHash(row[:seenBytes-3])]
+		code := int(row[seenBytes-3])
 		if request == nil || code >= len(outcomes) {
 			return errors.New("it is not of this part")
 		}
-		request.outcome = outcomes[code]
+		why := make([]byte, binary.BigEndian.Uint16(row[seenBytes-2:]))
+		if _, err := io.ReadFull(content, why); err != nil {
+			return err
+		}
+		request.outcome, request.reason = outcomes[code], c.reasons.of(string(why))
 		request.final = c.isFinal(request.outcome)
 	}
 }

@@ -43,7 +43,7 @@ func (c *collecting) read(ctx context.Context, output operation.Result) error {
 			err = c.store(ctx, out)
 		}
 		if err == nil && window.Closing() {
-			err = effect.ErrContinue
+			err = c.later(ctx)
 		}
 		if err != nil {
 			return c.broken(ctx, window, err)
@@ -63,13 +63,25 @@ func (c *collecting) read(ctx context.Context, output operation.Result) error {
 // broken returns the error of an attempt that could not read to the end. Where only its time is over, the
 // next attempt goes on behind what was stored.
 func (c *collecting) broken(ctx context.Context, window items.Window, err error) error {
-	if window.Over() && ctx.Err() == nil && !errors.Is(err, effect.ErrContinue) {
-		return fmt.Errorf("%w: %w", effect.ErrContinue, err)
-	}
-	if errors.Is(err, effect.ErrContinue) {
+	switch {
+	case errors.Is(err, effect.ErrContinue), errors.Is(err, errSlow):
 		return err
+	case window.Over() && ctx.Err() == nil:
+		return fmt.Errorf("%w: %w", c.later(ctx), err)
 	}
 	return items.Unfetched(fmt.Errorf("reading the result of %s: %w", c.task.Operation, err))
+}
+
+// errSlow: the time of an attempt does not reach behind what is stored, and would not the next time.
+var errSlow = errors.New("the attempt's time was over before a line that is not stored; give the effects more time")
+
+// later returns the error of an attempt whose time is over. One that has recorded nothing has failed: else
+// that could repeat for ever.
+func (c *collecting) later(ctx context.Context) error {
+	if c.stored || effect.Stopping(ctx).Err() != nil {
+		return effect.ErrContinue
+	}
+	return errSlow
 }
 
 // take stores one line of the result.
@@ -89,7 +101,7 @@ func (c *collecting) take(item results.Item, out, unmatched *lines) error {
 	request.outcome, request.reason = judged.Outcome, c.reasons.of(judged.Why)
 	request.final = c.isFinal(judged.Outcome)
 	c.part.Usage = c.part.Usage.Add(judged.Usage)
-	out.see(operation.HashKey(item.Submitted), judged.Outcome)
+	out.see(operation.HashKey(item.Submitted), judged)
 	if !request.final {
 		return nil
 	}

@@ -3,6 +3,7 @@ package steps
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -11,20 +12,18 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// chunkBytes is about how large an object of results becomes before it is recorded.
-const chunkBytes = 64 << 20
-
 // Lines are those of one kind that an attempt writes, in one object after the other.
 type lines struct {
 	*files.Writer
 	next func() *files.Writer
+	most int64  // bytes, after which the object is full
 	seen []byte // the keys that were read since the last object
 }
 
 // lines returns what writes lines of a kind.
 func (c *collecting) lines(ctx context.Context, kind string) *lines {
 	next := func() *files.Writer { return files.NewWriter(ctx, c.Storage, c.name(kind)) }
-	return &lines{Writer: next(), next: next}
+	return &lines{Writer: next(), next: next, most: c.bounds.chunkBytes}
 }
 
 // name returns the name of the next object of a kind.
@@ -33,12 +32,13 @@ func (c *collecting) name(kind string) string {
 	return files.Of(c.job, c.part.Number, c.task.Fence, kind, c.written[kind])
 }
 
-// see notes a key that was read, with its outcome.
-func (l *lines) see(key operation.KeyHash, o job.Outcome) {
-	l.seen = append(append(l.seen, key[:]...), byte(slices.Index(outcomes, o)))
+// see notes a key that was read, with what became of it.
+func (l *lines) see(key operation.KeyHash, j job.Judgement) {
+	l.seen = append(append(l.seen, key[:]...), byte(slices.Index(outcomes, j.Outcome)))
+	l.seen = append(binary.BigEndian.AppendUint16(l.seen, uint16(len(j.Why))), j.Why...) //nolint:gosec // at most 300
 }
 
-func (l *lines) full() bool { return l.Bytes >= chunkBytes }
+func (l *lines) full() bool { return l.Bytes >= l.most }
 
 // closeTo ends the object, if there is one, and adds it to a list.
 func (l *lines) closeTo(objects *[]job.Object) error {
@@ -65,5 +65,6 @@ func (c *collecting) store(ctx context.Context, out *lines) error {
 	out.seen = out.seen[:0]
 	c.part.Seen = append(slices.Clip(c.part.Seen), job.Object(seen))
 	c.part, err = c.Ledger.Jobs.Save(ctx, c.task.Lease, c.part)
+	c.stored = c.stored || err == nil
 	return err
 }

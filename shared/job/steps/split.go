@@ -18,9 +18,6 @@ import (
 	"github.com/opledger/opledger/shared/storage"
 )
 
-// mostCut is how many parts one commit of a split creates.
-const mostCut = 100
-
 // split reads a job's input, checks it, and cuts it into parts. Nothing is sent before all of it is checked.
 // A worker that follows another reads it from the beginning, because keys must be unique, and creates the
 // parts that are missing.
@@ -96,8 +93,8 @@ func (s *splitting) read(ctx context.Context) (problem string, err error) {
 		if problem := s.check(line); problem != "" {
 			return fmt.Sprintf("line %d: %s", number, problem), nil
 		}
-		if s.job.Parts+len(s.ranges) >= job.MostParts {
-			return fmt.Sprintf("it would be more than %d batches; let a batch have more requests, or bytes", job.MostParts), nil
+		if s.offset >= s.job.Cut && s.job.Parts+len(s.ranges) >= s.bounds.parts {
+			return fmt.Sprintf("it would be more than %d batches; let a batch have more requests, or bytes", s.bounds.parts), nil
 		}
 		if err := s.add(ctx, int64(len(line))+1); err != nil {
 			return "", err
@@ -107,6 +104,8 @@ func (s *splitting) read(ctx context.Context) (problem string, err error) {
 	switch sum := hex.EncodeToString(s.sum.Sum(nil)); {
 	case number != input.Requests:
 		return fmt.Sprintf("it has %d requests, not %d", number, input.Requests), nil
+	case s.offset == input.Bytes+1:
+		return "its last line has no newline", nil
 	case s.offset != input.Bytes || sum != input.SHA256:
 		return fmt.Sprintf("its SHA-256 is %s, not %s", sum, input.SHA256), nil
 	}
@@ -140,7 +139,7 @@ func (s *splitting) add(ctx context.Context, length int64) error {
 	if done, ok := s.cutter.Add(length); ok {
 		s.ranges = append(s.ranges, done)
 	}
-	if len(s.ranges) < mostCut {
+	if len(s.ranges) < s.bounds.cut {
 		return nil
 	}
 	return s.cut(ctx, false)

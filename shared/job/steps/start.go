@@ -8,23 +8,10 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/batches"
 	"github.com/opledger/opledger/shared/job"
-	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-)
-
-const (
-	// leastFileLife is how long an uploaded file must still be there to be used.
-	leastFileLife = time.Hour
-	// whileRefused is after what time a creation is tried again that Gemini refuses for now.
-	whileRefused = time.Minute
-	// whileDenied is after what time a creation is tried again that needs an operator.
-	whileDenied = 5 * time.Minute
-	// whileFailing is after what time Gemini is asked again that failed.
-	whileFailing = 10 * time.Second
 )
 
 // start uploads the requests of a part, and creates its batch through an intent [J3]. Its order is: upload,
@@ -70,6 +57,8 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 	s.job = j.Job
 	// A claim is one attempt: the same claim that asks again may create within the same two minutes.
 	attempt := s.task.Owner
+	within, cancel := context.WithTimeout(ctx, ledger.SubmitWithin) // begins no later than the attempt [G6]
+	defer cancel()
 	intent, err := s.Ledger.Jobs.Announce(ctx, s.part.Part, s.job, attempt)
 	switch {
 	case err != nil:
@@ -78,53 +67,20 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 		return s.started(intent.Operation), nil
 	case intent.Verdict == ledger.MustWait:
 		return nil, s.wait(ctx, job.WaitsForIntent, fmt.Errorf("a batch of %s may have been created", s.part.Key),
-			max(intent.WaitFor, whileFailing))
+			max(intent.WaitFor, s.paced(whileFailing)))
 	case s.job.Ending():
 		return s.giveUp(ctx, attempt)
 	}
-	return s.create(ctx, attempt)
+	return s.create(ctx, within, attempt)
 }
 
-// fileGone makes the next attempt upload the requests again. Where Gemini does not know what this attempt
-// has uploaded, the key is suspected: it may be that of another project.
-func (s *starting) fileGone(ctx context.Context, cause error) (err error) {
-	if s.uploaded {
-		return s.denied(ctx, cause)
-	}
-	s.part.Files[len(s.part.Files)-1].ExpiresAt = time.Time{}
-	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
-		return err
-	}
-	return s.wait(ctx, job.WaitsForGemini, cause, whileFailing)
-}
-
-// upload makes sure that Gemini has a file with the part's requests.
-func (s *starting) upload(ctx context.Context) error {
-	if n := len(s.part.Files); n > 0 && s.part.Files[n-1].ExpiresAt.Sub(s.Now()) > leastFileLife {
-		return nil
-	}
-	if err := s.asks(); err != nil {
-		return err
-	}
-	content := files.Open(ctx, s.Storage, s.part.Sources)
-	defer content.Close() //nolint:errcheck // it was only read
-	file, err := s.Batches.Upload(ctx, string(s.part.Key), s.part.Bytes, content)
-	if err != nil {
-		return s.refused(ctx, fmt.Errorf("uploading the requests of %s: %w: %w", s.part.Key, batches.ErrRefused, err))
-	}
-	s.uploaded = true
-	s.part.Files = append(s.part.Files, job.File{Name: file.Name, ExpiresAt: file.ExpiresAt})
-	s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part)
-	return err
-}
-
-// create counts a creation, and makes it.
-func (s *starting) create(ctx context.Context, attempt string) (_ []ledger.Write, err error) {
+// create counts a creation, and makes it while within holds.
+func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledger.Write, err error) {
 	s.part.Creations++
 	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
 		return nil, err
 	}
-	name, err := s.Batches.Create(ctx, batches.Request{
+	name, err := s.Batches.Create(within, batches.Request{
 		Model: s.job.Options.Model, File: s.part.Files[len(s.part.Files)-1].Name, CorrelationID: string(s.part.Key),
 	})
 	if err != nil {
@@ -153,7 +109,7 @@ func (s *starting) notCreated(ctx context.Context, attempt string, cause error) 
 	cause = fmt.Errorf("creating the batch of %s: %w", s.part.Key, cause)
 	why := batches.CauseOf(cause)
 	if why == batches.Ambiguous {
-		return nil, s.wait(ctx, job.WaitsForIntent, cause, whileFailing)
+		return nil, s.wait(ctx, job.WaitsForIntent, cause, s.paced(whileFailing))
 	}
 	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
 		return nil, err
@@ -168,42 +124,6 @@ func (s *starting) notCreated(ctx context.Context, attempt string, cause error) 
 	}
 }
 
-// refused puts the start off after a refusal that says nothing about the requests.
-func (s *starting) refused(ctx context.Context, cause error) error {
-	switch batches.CauseOf(cause) {
-	case batches.RateLimited:
-		after := whileRefused
-		if answer, ok := errors.AsType[*api.Error](cause); ok {
-			after = max(after, min(answer.RetryAfter, effect.MaxRetryAfter))
-		}
-		return s.wait(ctx, job.WaitsForQuota, cause, after)
-	case batches.Denied:
-		return s.denied(ctx, cause)
-	default:
-		return s.wait(ctx, job.WaitsForGemini, cause, whileFailing)
-	}
-}
-
-// denied puts the start off until an operator has acted, who is alerted once.
-func (s *starting) denied(ctx context.Context, cause error) error {
-	if s.part.Waits != job.WaitsForAccess {
-		s.Log.ErrorContext(ctx, "Gemini refuses to start the batches of a job: is this the right project's key?",
-			"event", "alert", "reason", "job-denied", "operation", s.job.Key, "part", s.part.Key, "error", cause)
-	}
-	return s.wait(ctx, job.WaitsForAccess, cause, whileDenied)
-}
-
-// wait records what the start waits for, and puts it off.
-func (s *starting) wait(ctx context.Context, reason job.Wait, cause error, after time.Duration) error {
-	if s.part.Waits != reason {
-		s.part.Waits, s.part.WaitsSince = reason, operation.Instant(s.Now())
-		if _, err := s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
-			return err
-		}
-	}
-	return effect.Postpone(cause, after)
-}
-
 // started returns the write of a part whose batch Gemini has.
 func (s *starting) started(batch operation.Key) []ledger.Write {
 	s.part.State, s.part.Batch = job.Started, batch
@@ -216,6 +136,7 @@ func (s *starting) giveUp(ctx context.Context, attempt string) ([]ledger.Write, 
 	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
 		return nil, err
 	}
+	s.tidy(ctx, s.part.Part)
 	s.part.State, s.part.Waits, s.part.WaitsSince = job.Planned, "", time.Time{}
 	return []ledger.Write{s.part.Write()}, nil
 }
@@ -227,10 +148,11 @@ func problem(cause error) string { return diag.Cut(cause.Error(), maxProblem) }
 
 // split returns the write of a part whose requests Gemini refuses as a whole.
 func (s *starting) split(ctx context.Context, cause error) ([]ledger.Write, error) {
-	pieces, err := s.pieces(ctx, s.part.Part)
+	pieces, err := s.pieces(ctx, s.task, s.job, s.part.Part)
 	if err != nil {
 		return nil, err
 	}
+	s.tidy(ctx, s.part.Part)
 	s.part.State, s.part.Problem, s.part.Pieces = job.Refused, problem(cause), pieces
 	s.part.Waits, s.part.WaitsSince = "", time.Time{}
 	return []ledger.Write{s.part.Write()}, nil

@@ -14,6 +14,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,21 @@ type Options struct {
 	Canceller *cancel.Client
 	Now       func() time.Time
 	Log       *slog.Logger
+
+	bounds bounds
+}
+
+// Bounds are constants, which tests replace by smaller ones.
+type bounds struct {
+	chunkBytes int64 // about how large an object of results becomes before it is recorded
+	parts      int   // how many a job may have
+	cut        int   // how many parts one commit of a split creates
 }
 
 // Handlers returns the handler of each step, by its name.
 func Handlers(o Options) map[string]effect.Handler {
+	o.bounds.chunkBytes = cmp.Or(o.bounds.chunkBytes, 64<<20)
+	o.bounds.parts, o.bounds.cut = cmp.Or(o.bounds.parts, job.MostParts), cmp.Or(o.bounds.cut, 100)
 	return map[string]effect.Handler{
 		job.StepSplit:   step{o, o.split},
 		job.StepStart:   step{o, o.start},
@@ -130,6 +142,19 @@ func (o Options) asks() error {
 		return effect.Postpone(errNoKey, otherWorkers)
 	}
 	return nil
+}
+
+// tidy deletes the inputs of a part at Gemini: there they count towards its storage, for two days.
+func (o Options) tidy(ctx context.Context, p job.Part) {
+	if o.Batches == nil {
+		return
+	}
+	for _, file := range p.Files {
+		if err := o.Batches.DeleteFile(ctx, file.Name); err != nil {
+			o.Log.WarnContext(ctx, "a file of requests stays at Gemini until it expires", "part", p.Key, "file", file.Name,
+				"error", err)
+		}
+	}
 }
 
 // part reads a part and its job, for a step that works with its objects.

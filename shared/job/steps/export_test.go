@@ -1,0 +1,13 @@
+package steps
+
+// InChunks returns o with objects of results that are recorded once they have so many bytes.
+func (o Options) InChunks(bytes int64) Options {
+	o.bounds.chunkBytes = bytes
+	return o
+}
+
+// WithParts returns o with jobs of at most so many parts, of which one commit creates up to each.
+func (o Options) WithParts(most, each int) Options {
+	o.bounds.parts, o.bounds.cut = most, each
+	return o
+}

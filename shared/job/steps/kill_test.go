@@ -1,0 +1,171 @@
+package steps_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/steps"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/storage"
+)
+
+var errKilled = errors.New("the process was killed")
+
+// A killer ends a process at one of its calls to the outside: a commit, a change of job storage or a request
+// to Gemini.
+type killer struct {
+	mu    sync.Mutex
+	calls int
+	at    int  // the call at which the process ends
+	after bool // the call took effect
+	dead  bool
+}
+
+// point makes a call, unless the process has ended.
+func (k *killer) point(call func() error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead {
+		return errKilled
+	}
+	if k.calls++; k.calls != k.at {
+		return call()
+	}
+	k.dead = true
+	if k.after {
+		_ = call() // no process is there to see it
+	}
+	return errKilled
+}
+
+// alive returns an error where the process has ended.
+func (k *killer) alive() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead {
+		return errKilled
+	}
+	return nil
+}
+
+// restarted reports whether the process had ended. There is another one now.
+func (k *killer) restarted() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was := k.dead
+	k.dead = false
+	return was
+}
+
+type killedStore struct {
+	ledger.Store
+	*killer
+}
+
+func (s killedStore) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	if err := s.alive(); err != nil {
+		return ledger.Snapshot{}, err
+	}
+	return s.Store.Get(ctx, paths...)
+}
+
+func (s killedStore) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	return s.Store.Query(ctx, q)
+}
+
+func (s killedStore) Commit(ctx context.Context, writes ...ledger.Write) (tokens []ledger.Token, err error) {
+	err = s.point(func() (err error) {
+		tokens, err = s.Store.Commit(ctx, writes...)
+		return err
+	})
+	return tokens, err
+}
+
+type killedStorage struct {
+	storage.Storage
+	*killer
+}
+
+func (s killedStorage) String() string { return s.Storage.String() }
+
+func (s killedStorage) Create(ctx context.Context, name string, content io.Reader) (o storage.Object, err error) {
+	err = s.point(func() (err error) {
+		o, err = s.Storage.Create(ctx, name, content)
+		return err
+	})
+	return o, err
+}
+
+func (s killedStorage) Compose(ctx context.Context, name string, of []storage.Object) (o storage.Object, err error) {
+	err = s.point(func() (err error) {
+		o, err = s.Storage.Compose(ctx, name, of)
+		return err
+	})
+	return o, err
+}
+
+type killedTransport struct {
+	http.RoundTripper
+	*killer
+}
+
+func (t killedTransport) RoundTrip(r *http.Request) (answer *http.Response, err error) {
+	err = t.point(func() (err error) {
+		answer, err = t.RoundTripper.RoundTrip(r)
+		return err
+	})
+	if err != nil && answer != nil {
+		_ = answer.Body.Close() // it is not read
+	}
+	return answer, err
+}
+
+// killed is a world whose workers end as k says.
+func killed(t *testing.T, k *killer, config geminisim.Config) *world {
+	t.Helper()
+	w := newWorld(t, setting{
+		sim:       config,
+		storage:   func(s storage.Storage) storage.Storage { return killedStorage{s, k} },
+		transport: func(r http.RoundTripper) http.RoundTripper { return killedTransport{r, k} },
+		worker:    func(s ledger.Store) ledger.Store { return killedStore{s, k} },
+		options:   func(o steps.Options) steps.Options { return o.InChunks(1) },
+	})
+	w.killer = k
+	return w
+}
+
+// TestKilledAtEveryPoint: a process ends at any of its calls, before or after that took effect, and its
+// successors do the rest: nothing is lost, doubled, sent too often or done twice [J2, J3, J4, J5, J7, J8].
+func TestKilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	for _, after := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after=%v", after), func(t *testing.T) {
+			t.Parallel()
+			for at := 1; ; at++ {
+				k := &killer{at: at, after: after}
+				w := killed(t, k, geminisim.Config{
+					Seed: 7, Poison: "About k0002", Faults: geminisim.Faults{MissingLines: 0.3, DoubledLines: 0.3, RefusedItems: 0.1},
+				})
+				w.submit(requests(6), job.Options{MaxAttempts: 2, MaxRequestsPerBatch: 3})
+				w.settle()
+				if w.ended(); t.Failed() {
+					t.Fatalf("killed at call %d", at)
+				}
+				if k.calls < at {
+					t.Logf("%d calls", k.calls)
+					return
+				}
+			}
+		})
+	}
+}
