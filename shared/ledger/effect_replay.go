@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -51,7 +52,7 @@ const maxReplayError = 300
 // Each effect sees a message once: a redelivery, known by its ID, changes nothing. A message
 // without an ID cannot be told from its redelivery, and so reopens nothing.
 //
-// Errors: ErrReplay; else as Ingest. Calling it again is safe.
+// Errors: ErrReplay, with ErrStep for a rerun of a job's step; else as Ingest. Calling it again is safe.
 func (l Effects) Replay(ctx context.Context, m Message) (Replayed, error) {
 	r := replaying{ledger: l.protocol, message: m, name: m.Effect, writer: l.nonce()}
 	if m.Rerun != "" {
@@ -59,6 +60,9 @@ func (l Effects) Replay(ctx context.Context, m Message) (Replayed, error) {
 	}
 	if err := m.Validate(); err != nil {
 		return Replayed{}, fmt.Errorf("%w: %w", ErrReplay, err)
+	}
+	if m.Rerun != "" && job.IsStep(m.Effect) {
+		return Replayed{}, fmt.Errorf("%w as a rerun: %w", ErrReplay, ErrStep)
 	}
 	what := fmt.Sprintf("replaying effect %s of %s", r.name, m.Operation)
 	err := l.retry(ctx, what, func(int) error { return r.try(ctx) })
@@ -148,20 +152,21 @@ func (r *replaying) reopen(
 // late plans an effect that no rule listed when the operation reached its state.
 func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec operation.Record, now time.Time) error {
 	l := r.ledger
-	i := slices.IndexFunc(l.settings.Rules, func(rule Rule) bool { return rule.Name == r.name })
+	rules := l.rulesOf(rec)
+	i := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Name == r.name })
 	status, named := rec.Effects[r.name]
 	switch {
 	case named && status != operation.EffectWithheld:
 		return fmt.Errorf("%w: its document is gone; the operation's record says that it is %s", ErrReplay, status)
 	case i < 0:
 		return fmt.Errorf(
-			"%w: it was never planned, and no effect is named %.80q; the effects are %s", ErrReplay, r.name, l.ruleNames(),
+			"%w: it was never planned, and no effect is named %.80q; the effects are %s", ErrReplay, r.name, ruleNames(rules),
 		)
 	case !rec.Registered:
 		return fmt.Errorf("%w: %w", ErrReplay, ErrUnregistered)
 	case !rec.Settled():
 		return fmt.Errorf("%w: the operation is %s; its effects are planned when it ends", ErrReplay, rec.State)
-	case !l.settings.Rules[i].Matches(rec):
+	case !rules[i].Matches(rec):
 		return fmt.Errorf(
 			"%w: its rule does not match an operation that is %s, of job kind %q", ErrReplay, rec.State, rec.JobKind,
 		)
@@ -175,9 +180,9 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 	return l.commitStatus(ctx, doc, recordDoc, effect, now, nil)
 }
 
-func (l *protocol) ruleNames() string {
-	names := make([]string, len(l.settings.Rules))
-	for i, rule := range l.settings.Rules {
+func ruleNames(rules []Rule) string {
+	names := make([]string, len(rules))
+	for i, rule := range rules {
 		names[i] = rule.Name
 	}
 	return strings.Join(names, ", ")

@@ -81,7 +81,8 @@ func IntentSubject(correlationID string) operation.Key {
 // up. An intent that a pass gave up gets the decision, too. It returns the decision that stands: of
 // several since the last attempt to submit the first. Calling it again is safe.
 //
-// Errors: ErrNoIntent; ErrIntentInUse where its operation is known; ErrNoReason; else as Ingest.
+// Errors: ErrNoIntent; ErrIntentInUse where its operation is known; ErrNoReason; ErrPart, where a job needs
+// it; else as Ingest.
 func (l Intents) AbandonBy(ctx context.Context, correlationID string, a Decision) (operation.Decided, error) {
 	var stands operation.Decided
 	err := l.retry(ctx, fmt.Sprintf("abandoning the intent %q", correlationID), func(int) error {
@@ -100,6 +101,9 @@ func (l Intents) AbandonBy(ctx context.Context, correlationID string, a Decision
 			return nil
 		case !intent.Waiting():
 			return fmt.Errorf("%w: %s", ErrIntentInUse, intent.Operation)
+		}
+		if err := l.unneeded(ctx, correlationID, ErrPart); err != nil {
+			return err
 		}
 		intent.Abandoned = a.at(now)
 		stands = *intent.Abandoned

@@ -9,8 +9,11 @@ import (
 // ErrIntentInUse: an operation has the intent's correlation id. Forget deletes both.
 var ErrIntentInUse = errors.New("the intent belongs to an operation")
 
-// CanForget returns ErrIntentInUse where Intents.Forget would. Other errors: the store's.
+// CanForget returns ErrIntentInUse or ErrPart where Intents.Forget would. Other errors: the store's.
 func (l Intents) CanForget(ctx context.Context, intent Intent) error {
+	if err := l.unneeded(ctx, intent.CorrelationID, ErrPart); err != nil {
+		return err
+	}
 	if intent.Operation == "" {
 		return nil
 	}
@@ -30,7 +33,8 @@ func (l Intents) CanForget(ctx context.Context, intent Intent) error {
 // or its operation is gone. Like Forget it is for the erasure of personal data. A job that was
 // submitted with the id and shows up afterwards is unregistered [W5].
 //
-// Errors: ErrIntentInUse; ErrConflict where the intent changed meanwhile; else as Ingest. Calling
+// Errors: ErrIntentInUse; ErrPart, where a job needs it, and might send its requests twice without it;
+// ErrConflict where the intent changed meanwhile; else as Ingest. Calling
 // it again is safe.
 func (l Intents) Forget(ctx context.Context, intent Intent) error {
 	what := fmt.Sprintf("forgetting the intent %q", intent.CorrelationID)

@@ -193,7 +193,7 @@ func ended(j job.Job) operation.Event {
 		State: state, UpdateTime: j.SteppedAt,
 		Result: operation.Result{
 			ErrorMessage: why,
-			Counts: &operation.Counts{Total: j.Input.Requests, Succeeded: j.Counts.Done, Failed: j.Counts.NotDone()},
+			Counts:       &operation.Counts{Total: j.Input.Requests, Succeeded: j.Counts.Done, Failed: j.Counts.NotDone()},
 		},
 	}
 	if name := j.Output.Results.Name; name != "" {

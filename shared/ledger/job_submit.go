@@ -70,6 +70,9 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 			return r.Differs(before.Job)
 		}
 		rec, err := l.readRecord(docs[1])
+		if err == nil && rec.Settled() { // its plan has expired, or is forgotten, and its record is not yet
+			err = fmt.Errorf("%w, which is %s; give this one another id, or forget that one", ErrJobDiffers, rec.State)
+		}
 		if err == nil {
 			rec, err = l.merge(rec, Registration{
 				Name: operation.Name{Key: r.Key, Resource: string(r.Key)}, Submission: r.Submission, SubmittedAt: now,

@@ -36,7 +36,8 @@ func (a Decision) at(now time.Time) *operation.Decided {
 // Gemini knows it [M7]; a completion that arrives later still counts and runs its effects. It
 // returns the abandonment that stands: of several the first. Calling it again is safe.
 //
-// Errors: ErrNotFound; ErrSettled; ErrUnregistered; ErrNoReason; else as Ingest.
+// Errors: ErrNotFound; ErrSettled; ErrUnregistered; ErrNoReason; ErrJobPending, of a job; ErrPart, of a batch
+// that a job needs; else as Ingest.
 func (l Operations) Abandon(ctx context.Context, key operation.Key, a Decision) (operation.Decided, error) {
 	return l.decideOnRecord(ctx, "abandoning "+string(key), key, a,
 		func(rec *operation.Record, _ time.Time) (**operation.Decided, error) {
@@ -46,6 +47,12 @@ func (l Operations) Abandon(ctx context.Context, key operation.Key, a Decision) 
 				return nil, fmt.Errorf("%w: it is %s", ErrSettled, rec.State)
 			case !rec.Registered:
 				return nil, ErrUnregistered
+			case rec.Collection == operation.Jobs:
+				return nil, ErrJobPending
+			default:
+				if err := l.unneeded(ctx, partOf(*rec), ErrPart); err != nil {
+					return nil, err
+				}
 			}
 			return &rec.Abandoned, nil
 		})

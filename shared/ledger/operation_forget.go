@@ -25,7 +25,8 @@ const forgetPage = 100
 // Forget deletes an operation and everything under it: effects with their items, deliveries, its
 // intent, and last its record. It returns how many documents that were. It alone deletes unfinished
 // work [S7, L3]: it is for the erasure of personal data. If the operation is registered again, its
-// effects run again. A subject of AlertAbout can be forgotten, too.
+// effects run again. A subject of AlertAbout can be forgotten, too. Of a job it deletes the plan, its
+// parts, their batches and their places among those that run as well. What is in job storage stays.
 //
 // It goes in steps. Each is a commit that holds only while nothing changes what it deletes. A crash
 // between two of them leaves an operation with a record and without some of its documents: call
@@ -37,7 +38,8 @@ const forgetPage = 100
 // effect, or Forget finds it held. A concurrent event may leave its delivery, which expires. A
 // later event creates an unregistered record, and runs nothing [W5].
 //
-// Other errors: ErrNotFound, where there is nothing; else as Ingest.
+// Other errors: ErrNotFound, where there is nothing; ErrJobPending, of a job that has not ended; ErrPart, of a
+// batch that a job needs; else as Ingest.
 func (l Operations) Forget(ctx context.Context, key operation.Key) (int, error) {
 	f := forgetting{ledger: l.protocol, key: key, seen: map[Path]bool{}}
 	err := l.retry(ctx, "forgetting "+string(key), func(int) error { return f.try(ctx) })
@@ -56,6 +58,17 @@ type forgetting struct {
 }
 
 func (f *forgetting) try(ctx context.Context) error {
+	if err := f.all(ctx); err != nil {
+		return err
+	}
+	if len(f.seen) == 0 {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// all deletes whatever there is of the operation.
+func (f *forgetting) all(ctx context.Context) error {
 	record, _, err := f.record(ctx)
 	if err != nil {
 		return err
@@ -64,24 +77,40 @@ func (f *forgetting) try(ctx context.Context) error {
 	if err != nil { // before anything is deleted: it may be another program's
 		return err
 	}
-	for _, children := range family {
-		for more := true; more; {
-			if more, err = f.page(ctx, record, children.collection, children.field); err != nil {
-				return err
-			}
-		}
-	}
-	last, err := f.root(ctx, record, rec)
-	if err != nil {
+	if err := f.refused(ctx, record, rec); err != nil {
 		return err
 	}
-	if len(last) > 0 {
-		return f.delete(ctx, last)
+	if err := f.children(ctx, record, f.key); err != nil {
+		return err
 	}
-	if len(f.seen) == 0 {
-		return ErrNotFound
+	if err := f.job(ctx, record); err != nil {
+		return err
+	}
+	last, err := f.root(ctx, record, rec)
+	if err != nil || len(last) == 0 {
+		return err
+	}
+	return f.delete(ctx, last)
+}
+
+// children deletes what is under the path of an operation's record, or of one that a part would have.
+func (f *forgetting) children(ctx context.Context, record Document, of operation.Key) error {
+	for _, children := range family {
+		q := queryChildren(of, children.collection, children.field, Cursor{}, forgetPage)
+		if err := f.pages(ctx, record, q); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// pages deletes all that a query finds, page by page.
+func (f *forgetting) pages(ctx context.Context, record Document, q Query) error {
+	for {
+		if more, err := f.page(ctx, record, q); err != nil || !more {
+			return err
+		}
+	}
 }
 
 func (f *forgetting) record(ctx context.Context) (Document, time.Time, error) {
@@ -93,8 +122,8 @@ func (f *forgetting) record(ctx context.Context) (Document, time.Time, error) {
 }
 
 // page deletes a page of one collection, and reports whether there may be more.
-func (f *forgetting) page(ctx context.Context, record Document, collection, field string) (bool, error) {
-	found, err := f.ledger.store.Query(ctx, queryChildren(f.key, collection, field, Cursor{}, forgetPage))
+func (f *forgetting) page(ctx context.Context, record Document, q Query) (bool, error) {
+	found, err := f.ledger.store.Query(ctx, q)
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
@@ -107,20 +136,32 @@ func (f *forgetting) page(ctx context.Context, record Document, collection, fiel
 	if still.Token != record.Token {
 		return false, ErrConflict
 	}
-	if collection == EffectsCollection {
-		for _, doc := range found {
-			effect, err := readEffect(doc)
-			if err = errors.Join(err, effect.held(now)); err != nil {
-				return false, err
-			}
-		}
-		for _, doc := range found { // items first: they are found only by their effect
-			if err := f.items(ctx, doc.Path); err != nil {
-				return false, err
-			}
-		}
+	switch q.Collection {
+	case EffectsCollection:
+		err = f.effects(ctx, found, now)
+	case PartsCollection:
+		err = f.parts(ctx, record, found)
+	}
+	if err != nil {
+		return false, err
 	}
 	return len(found) == forgetPage, f.delete(ctx, found)
+}
+
+// effects deletes the items of effects, of which none may be held. They are found only by their effect.
+func (f *forgetting) effects(ctx context.Context, found []Document, now time.Time) error {
+	for _, doc := range found {
+		effect, err := readEffect(doc)
+		if err = errors.Join(err, effect.held(now)); err != nil {
+			return err
+		}
+	}
+	for _, doc := range found {
+		if err := f.items(ctx, doc.Path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // items deletes the items of an effect. A worker that claims it meanwhile keeps it, and continues

@@ -71,6 +71,8 @@ var ledgerGroups = []struct {
 	{"OperationAbandon", operationAbandon},
 	{"OperationCancel", operationCancel},
 	{"Job", jobTests},
+	{"JobForget", jobForget},
+	{"JobNeeds", jobNeeds},
 	{"EffectContinue", effectContinue},
 	{"EffectRecover", effectRecover},
 	{"EffectReplay", effectReplay},

@@ -81,6 +81,26 @@ func started(w *World) {
 	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease, w.part.Write()))
 }
 
+// endedJob was cancelled while one of its two parts ran, and has ended since.
+func endedJob(w *World) {
+	settings := w.Ledger.Settings()
+	settings.MaxBatches = 1
+	w.open(settings)
+	started(w)
+	got[operation.Decided](w)(w.Ledger.Jobs.Cancel(w.Ctx, nightly, decision))
+	got[ledger.Receipt](w)(w.Ledger.Operations.Ingest(w.Ctx, w.event("d1", operation.Succeeded)))
+	w.step(key, job.StepCollect)
+	w.part = w.readPart()
+	w.part.State, w.part.Counts = job.Collected, job.Counts{Done: 1}
+	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease, w.part.Write()))
+	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
+	w.step(nightly, job.StepFinish)
+	w.job = w.readJob()
+	w.job.Phase = job.Ended
+	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease, w.job.Write()))
+	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
+}
+
 var decision = ledger.Decision{By: "an operator", Why: "a test"}
 
 // stale is what a caller is answered that asks again after its own write.
@@ -124,6 +144,9 @@ var jobCalls = []Call{
 		stands, err := w.Ledger.Jobs.Release(w.Ctx, first, decision)
 		return stands.Why, err
 	}},
+	{Name: "Operations.Forget/job", Arrange: endedJob, Act: func(w *World) (any, error) {
+		return w.Ledger.Operations.Forget(w.Ctx, nightly)
+	}, Settled: []error{ledger.ErrNotFound}},
 }
 
 func jobReads() []Call {
