@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
@@ -19,6 +20,8 @@ type Intention struct {
 	// Attempt is an id that the submitter makes for one submission: with it, it may ask again where
 	// the answer was lost. It asks no more once it has begun to submit. Empty: the ledger makes one.
 	Attempt string
+	// jobSubmitted, of a part of a job, is when that was submitted.
+	jobSubmitted time.Time
 }
 
 // Validate returns every problem of the intention.
@@ -83,12 +86,8 @@ func (l *protocol) intend(ctx context.Context, i Intention) (Intent, error) {
 			}
 			return l.commit(ctx, *write)
 		}
-		write := l.writeIntent(doc, Intent{
-			Submission: i.Submission, State: IntentOpen, Writer: nonce, CreatedAt: operation.Instant(snapshot.ReadTime),
-			Collection: i.Collection,
-		}.announced(i.Attempt), snapshot.ReadTime)
-		intent = write.Data.(Intent)
-		intent.Created, intent.Verdict = true, MaySubmit
+		var write Write
+		intent, write = l.first(i, nonce, snapshot)
 		return l.commit(ctx, write)
 	})
 	if err != nil {

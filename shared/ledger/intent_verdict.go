@@ -38,6 +38,11 @@ func (l *protocol) judge(i Intention, intent Intent, nonce string, read Snapshot
 	case attempt.ID == i.Attempt && now.Before(attempt.At.Add(SubmitWithin)):
 		changed.Verdict = MaySubmit // a retry: the answer was lost
 		return changed, nil
+	case listable && !attempt.ListedAt.IsZero() && attempt.ListedAt.Before(l.settings.RestoredAt):
+		// A later attempt may have been lost with the store: the list is read again, for an attempt of no caller.
+		changed.State, changed.Writer = IntentOpen, nonce
+		changed.RenewedAt, changed.AbandonedAt = operation.Instant(now), time.Time{}
+		changed = changed.announced("")
 	case listable && !attempt.ListedAt.IsZero():
 		changed.Verdict, changed.State, changed.Writer = MaySubmit, IntentOpen, nonce
 		changed.RenewedAt, changed.AbandonedAt = operation.Instant(now), time.Time{}

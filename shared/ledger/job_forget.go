@@ -28,8 +28,8 @@ func (f *forgetting) refused(ctx context.Context, record Document, rec operation
 	}
 }
 
-// job deletes the parts of a job, then its plan. The record is left to be deleted behind them: as long as it is
-// there, no job of the same id is submitted, whose parts would have the same keys.
+// job deletes the parts of a job, then its plan. The record is deleted behind them: as long as it is there,
+// no job of the same id is submitted, whose parts would have the same keys.
 func (f *forgetting) job(ctx context.Context, record Document) error {
 	if f.key.Collection() != operation.Jobs {
 		return nil

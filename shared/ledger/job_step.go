@@ -107,11 +107,12 @@ func (j StoredJob) Write() Write {
 
 // Announce records the intent of a part's batch before its creation, and decides whether the caller may
 // create it: see [Intents.Intend]. attempt is the caller's id of this creation. It is the one way to an
-// intent that belongs to a job [J3].
+// intent that belongs to a job [J3]. In a ledger that was restored from a backup it waits first until a pass
+// has read Gemini's list, if the job was submitted before, or within 72 hours: the backup may lack the batch.
 func (l Jobs) Announce(ctx context.Context, p job.Part, of job.Job, attempt string) (Intent, error) {
 	return l.intend(ctx, Intention{
 		Submission: operation.Submission{CorrelationID: string(p.Key), JobKind: of.JobKind},
-		Collection: operation.Batches, Attempt: attempt,
+		Collection: operation.Batches, Attempt: attempt, jobSubmitted: of.CreatedAt,
 	})
 }
 

@@ -38,8 +38,8 @@ const forgetPage = 100
 // effect, or Forget finds it held. A concurrent event may leave its delivery, which expires. A
 // later event creates an unregistered record, and runs nothing [W5].
 //
-// Other errors: ErrNotFound, where there is nothing; ErrJobPending, of a job that has not ended; ErrPart, of a
-// batch that a job needs; else as Ingest.
+// Other errors: ErrNotFound, where there is nothing; ErrJobPending, of a job that has not ended; ErrPart, of
+// a batch that a job needs; else as Ingest.
 func (l Operations) Forget(ctx context.Context, key operation.Key) (int, error) {
 	f := forgetting{ledger: l.protocol, key: key, seen: map[Path]bool{}}
 	err := l.retry(ctx, "forgetting "+string(key), func(int) error { return f.try(ctx) })

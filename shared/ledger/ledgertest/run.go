@@ -73,6 +73,7 @@ var ledgerGroups = []struct {
 	{"Job", jobTests},
 	{"JobForget", jobForget},
 	{"JobNeeds", jobNeeds},
+	{"JobRestored", jobRestored},
 	{"EffectContinue", effectContinue},
 	{"EffectRecover", effectRecover},
 	{"EffectReplay", effectReplay},
