@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // An audit watches the ledger from outside, and compares it with the simulator and the receiver.
@@ -20,6 +22,10 @@ type audit struct {
 	wanted   int
 	since    time.Time              // by the store's clock
 	acked    func() []operation.Key // the operations whose registration was acknowledged
+
+	wantedJobs []wantedJob
+	storage    storage.Storage                     // of the jobs
+	jobs       map[operation.Key]progress.Progress // by the last scan
 
 	records   map[operation.Key]operation.Record // by the last scan
 	settled   map[operation.Key]operation.State  // first settled state that was seen
@@ -50,7 +56,7 @@ func (a *audit) scan(ctx context.Context) error {
 		}
 	}
 	a.records = records
-	return nil
+	return a.scanJobs(ctx)
 }
 
 // read returns the records of this run, or nil once ctx has ended.
@@ -93,14 +99,15 @@ func (a *audit) read(ctx context.Context) (map[operation.Key]operation.Record, e
 // Progress is the state of a run.
 type Progress struct {
 	Wanted, Submitted, Settled, Done int
+	Jobs                             JobProgress
 	Simulator                        geminisim.Stats
 	Records                          []operation.Record // of registered operations
 }
 
 func (a *audit) progress() Progress {
-	p := Progress{Wanted: a.wanted, Simulator: a.sim.Stats()}
+	p := Progress{Wanted: a.wanted, Jobs: a.jobProgress(), Simulator: a.sim.Stats()}
 	for _, r := range a.records {
-		if !r.Registered {
+		if !r.Registered || isJobs(r) {
 			continue
 		}
 		p.Records = append(p.Records, r)
@@ -115,11 +122,11 @@ func (a *audit) progress() Progress {
 	return p
 }
 
-// done reports whether every operation is closed and no delivery is in progress, so that nothing
+// done reports whether every operation and every job is closed and no delivery is in progress, so that nothing
 // can change any more.
 func (a *audit) done() bool {
 	p := a.progress()
-	return p.Done >= a.wanted && p.Simulator.Open == 0
+	return p.Done >= a.wanted && p.Jobs.Ended >= p.Jobs.Wanted && p.Simulator.Open == 0
 }
 
 // summary counts the outcome after the run.
@@ -145,25 +152,27 @@ func (a *audit) summary(took time.Duration) Summary {
 			s.Unregistered++
 			continue
 		}
-		if r.Settled() && string(truth[string(r.Key)]) != "BATCH_STATE_"+string(r.State) {
+		atGemini := r.Key.Collection() != operation.Jobs
+		if atGemini && r.Settled() && string(truth[string(r.Key)]) != "BATCH_STATE_"+string(r.State) {
 			s.Wrong++
 		}
-		switch r.SettledBy {
-		case operation.Webhook:
+		switch {
+		case isJobs(r):
+		case r.SettledBy == operation.Webhook:
 			s.SettledByWebhook++
-		case operation.Reconcile:
+		case r.SettledBy == operation.Reconcile:
 			s.SettledByReconcile++
 		}
 	}
 	return s
 }
 
-// undone counts the operations whose effect is not done: lost ones, which the ledger no longer
+// undone counts the operations and jobs whose effect is not done: lost ones, which the ledger no longer
 // waits for, and unfinished ones.
 func (a *audit) undone() (lost, unfinished int) {
 	known := map[operation.Key]bool{}
 	for _, r := range a.records {
-		if r.Registered {
+		if r.Registered && !r.IsPart() { // the batch of a job has no effect but a step
 			known[r.Key] = true
 		}
 	}
@@ -180,5 +189,5 @@ func (a *audit) undone() (lost, unfinished int) {
 			unfinished++
 		}
 	}
-	return lost, unfinished + max(a.wanted-len(known), 0) // with those that were not submitted
+	return lost, unfinished + max(a.wanted+len(a.wantedJobs)-len(known), 0) // with those that were not submitted
 }

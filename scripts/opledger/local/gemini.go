@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // APIKey is what clients of a [Gemini] send as their key; it takes any.
@@ -33,6 +35,14 @@ func StartGemini(c geminisim.Config, on net.Listener) *Gemini {
 	api := serveOn(on, onlyLoopback(sim))
 	return &Gemini{URL: api.url, KeysURL: api.url + geminisim.JWKSPath, sim: sim, api: api}
 }
+
+// SetFaults gives the batches of a job, which are created from now on, faults of their own.
+func (g *Gemini) SetFaults(job operation.Key, f geminisim.Faults) {
+	g.sim.ScriptPrefix(displayNames(job), geminisim.Script{Faults: &f})
+}
+
+// displayNames is how the display name of every batch of a job begins.
+func displayNames(job operation.Key) string { return gemini.DisplayName("", string(job)+"/") }
 
 // onlyLoopback refuses a page whose name was rebound to this machine: the simulator posts to
 // whatever address a job names [G7].

@@ -14,13 +14,20 @@ type activity struct {
 	submitted, settled, done int // in the ledger
 	created, ended           int // at Gemini
 	deliveries               int // attempts
+	jobs                     JobProgress
+	jobSteps                 int // an upper bound of how often a job changed
 	received                 receiverStats
 }
 
 // activity returns the counts as of the last scan.
 func (a *audit) activity() activity {
 	p := a.progress()
+	steps := 0
+	for _, j := range a.jobs {
+		steps += j.Batches.Total + j.Batches.Done + j.Batches.Running
+	}
 	return activity{
+		jobs: p.Jobs, jobSteps: steps,
 		submitted: p.Submitted, settled: p.Settled, done: p.Done,
 		created: p.Simulator.Created, ended: p.Simulator.Settled, deliveries: p.Simulator.Deliveries,
 		received: a.receiver.counts(),
@@ -53,6 +60,9 @@ func (a *audit) hasScheduledWork(ctx context.Context, d time.Duration) (bool, er
 	now, err := a.ledger.Now(ctx)
 	if err != nil {
 		return false, fmt.Errorf("reading the ledger's clock: %w", err)
+	}
+	if a.waitsForJobs() {
+		return true, nil
 	}
 	for _, r := range a.records {
 		if !r.Registered || r.Effects[publishEffect] != operation.EffectOpen {

@@ -11,17 +11,20 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // Options describe a run.
 type Options struct {
 	Operations int
+	Jobs       Jobs
 	Seed       uint64  // of all faults
 	Faults     string  // none, normal or harsh
 	Speed      float64 // every duration is divided by it
@@ -67,7 +70,14 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, fmt.Errorf("opening a port on loopback: %w", err)
 	}
-	gemini := StartGemini(geminisim.Config{Seed: o.Seed, Faults: faults, Speed: o.Speed}, on)
+	uploads, err := os.MkdirTemp("", "opledger-uploads-")
+	if err != nil {
+		return Summary{}, errors.Join(fmt.Errorf("making a folder for uploads: %w", err), on.Close())
+	}
+	defer os.RemoveAll(uploads) //nolint:errcheck // it is in the folder for temporary files
+	gemini := StartGemini(geminisim.Config{
+		Seed: o.Seed, Faults: faults, Speed: o.Speed, Folder: uploads, CountKeys: o.Jobs.Count > 0,
+	}, on)
 	defer gemini.Close()
 	receiver := newReceiver(o.Seed, o.Faults)
 	sink, err := listenAndServe(receiver)
@@ -88,6 +98,10 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
+	jobs, err := storage.Open(o.Jobs.Storage, o.Jobs.StorageEmulator)
+	if err != nil {
+		return Summary{}, fmt.Errorf("opening the job storage: %w", err)
+	}
 	l, serve, err := o.Make(ctx, deployment)
 	if err == nil && messages.next == nil {
 		err = errReliable
@@ -100,6 +114,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	go func() { served <- serve(serving) }()
 	summary, err := o.play(ctx, submitter, &audit{
 		ledger: l, receiver: receiver, sim: gemini.sim, messages: messages, wanted: o.Operations, acked: submitter.acked,
+		wantedJobs: o.Jobs.of(o.Seed), storage: jobs,
 	})
 	if err == nil {
 		err = o.keepRunning(ctx, summary, gemini.URL)
@@ -116,10 +131,13 @@ func (o Options) play(ctx context.Context, submitter *submitter, audit *audit) (
 		// All operations are submitted in the first simulated minutes, so that they overlap.
 		within := time.Duration(float64(3*time.Minute) / o.Speed)
 		ended, err = submitAndWatch(ctx, o, audit, func(ctx context.Context) error {
-			return submitter.submit(ctx, o.Operations, within)
+			return errors.Join(o.submitJobs(ctx, audit), submitter.submit(ctx, o.Operations, within))
 		})
 	}
 	summary = audit.summary(time.Since(began))
+	if err == nil {
+		summary.JobSummary, err = audit.auditJobs(ctx)
+	}
 	summary.Seed, summary.ending = o.Seed, ended
 	o.View.End()
 	return summary, err
@@ -159,6 +177,7 @@ func Faster(speed float64) []string {
 func (o Options) deployment(secret, geminiURL, sinkURL string, messages *unreliable) (Deployment, error) {
 	variables := append(Faster(o.Speed),
 		"OPLEDGER_WEBHOOK_SECRET="+secret, "GEMINI_API_KEY="+APIKey, "GOOGLE_GEMINI_BASE_URL="+geminiURL,
+		"OPLEDGER_JOB_STORAGE="+o.Jobs.Storage,
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: %s, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED], do: http, url: %q, "+
 			"concurrency: %d}]", publishEffect, sinkURL, effectsAtOnce),

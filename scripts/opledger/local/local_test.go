@@ -17,6 +17,7 @@ func TestRunRefusesReliableMessages(t *testing.T) {
 		return nil
 	}
 	_, err := Run(t.Context(), Options{
+		Jobs:       Jobs{Storage: t.TempDir()},
 		Operations: 1, Faults: "none", Speed: 100, View: Silent{}, Functions: "http://127.0.0.1:1",
 		Make: func(context.Context, Deployment) (*ledger.Ledger, func(context.Context) error, error) {
 			return nil, serve, nil

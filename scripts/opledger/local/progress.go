@@ -46,7 +46,11 @@ func (l *Lines) End() {}
 func headline(p Progress) string { return progressWords(p) + " · " + deliveryWords(p) }
 
 func progressWords(p Progress) string {
-	return fmt.Sprintf("submitted %d/%d · settled %d · effects done %d", p.Submitted, p.Wanted, p.Settled, p.Done)
+	words := fmt.Sprintf("submitted %d/%d · settled %d · effects done %d", p.Submitted, p.Wanted, p.Settled, p.Done)
+	if j := p.Jobs; j.Wanted > 0 {
+		words += fmt.Sprintf(" · jobs %d/%d · requests %d/%d", j.Ended, j.Wanted, j.Final, j.Requests)
+	}
+	return words
 }
 
 func deliveryWords(p Progress) string {

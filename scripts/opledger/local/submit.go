@@ -44,6 +44,9 @@ func newSubmitter(ctx context.Context, geminiURL, functionsURL string) (*submitt
 	return &submitter{gemini: client, functions: functionsURL}, nil
 }
 
+// model is what every batch asks.
+const model = "gemini-3.5-flash"
+
 // attempts bounds the attempts at a request that the simulator's faults fail.
 const attempts = 20
 
@@ -76,7 +79,7 @@ func (s *submitter) create(ctx context.Context, displayName string) (string, err
 	var err error
 	for range attempts {
 		var job *genai.BatchJob
-		job, err = s.gemini.Batches.Create(ctx, "gemini-3.5-flash", &genai.BatchJobSource{FileName: "files/reviews"},
+		job, err = s.gemini.Batches.Create(ctx, model, &genai.BatchJobSource{FileName: "files/reviews"},
 			&genai.CreateBatchJobConfig{DisplayName: displayName})
 		if err == nil {
 			return job.Name, nil

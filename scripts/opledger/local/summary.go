@@ -8,13 +8,14 @@ import (
 // A Summary is the outcome of a run.
 type Summary struct {
 	Operations int `json:"operations"`
+	JobSummary
 	// Lost: operations whose effect is not done and never will be. Doubled: idempotency keys that
 	// the receiver accepted twice. Regressed: operations that were seen settled and later in
 	// another state.
 	Lost      int `json:"lost"`
 	Doubled   int `json:"doubled"`
 	Regressed int `json:"regressed"`
-	// Unfinished: operations that the ledger waited for, or that were not submitted, when the run
+	// Unfinished: operations and jobs that the ledger waited for, or that were not submitted, when the run
 	// ended.
 	Unfinished int `json:"unfinished"`
 	// Wrong: operations that have another state in the ledger than at Gemini.
@@ -45,7 +46,8 @@ type Summary struct {
 
 // Clean reports whether the run broke no promise. An unfinished run can be clean.
 func (s Summary) Clean() bool {
-	return s.Lost == 0 && s.Doubled == 0 && s.Regressed == 0 && s.Wrong == 0
+	return s.Lost == 0 && s.Doubled == 0 && s.Regressed == 0 && s.Wrong == 0 &&
+		s.JobLost == 0 && s.JobTwice == 0 && s.JobWrong == 0
 }
 
 // Print writes the summary as text.
@@ -58,14 +60,27 @@ func (s Summary) Print(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `%d operations in %.1f s, seed %d: %d settled by webhook, %d recovered by reconciliation
 deliveries: %d lost, %d repeated, %d late, %d out of order, %d retried, %d into deploy windows; %d faults of the API
 effects: %d messages lost, %d repeated; %d refused and retried, %d answers lost, %d repeats that the receiver recognised
-%slost %d · doubled %d · regressed %d
+%s%slost %d · doubled %d · regressed %d
 `,
 		s.Operations, s.Seconds, s.Seed, s.SettledByWebhook, s.SettledByReconcile,
 		s.DeliveriesLost, s.DeliveriesRepeated, s.DeliveriesLate, s.DeliveriesReordered, s.DeliveriesRetried,
 		s.DeployWindowHits, s.APIFaults, s.MessagesLost, s.MessagesRepeated,
 		s.EffectsRefused, s.EffectAnswersLost, s.EffectRepeatsKnown,
-		s.unfinishedWords(), s.Lost, s.Doubled, s.Regressed)
+		s.jobWords(), s.unfinishedWords(), s.Lost, s.Doubled, s.Regressed)
 	return err
+}
+
+// jobWords is a line about the jobs, or nothing, and one about what is wrong with them.
+func (s Summary) jobWords() string {
+	if s.Jobs == 0 {
+		return ""
+	}
+	words := fmt.Sprintf("jobs: %d ended, %d requests, %d sent again, %d twice, %d lost\n",
+		s.JobsEnded, s.JobRequests, s.JobSentAgain, s.JobTwice, s.JobLost)
+	if s.JobWrong > 0 {
+		words += fmt.Sprintf("of jobs, wrong answers, wrong counts and requests sent too often: %d\n", s.JobWrong)
+	}
+	return words
 }
 
 // unfinishedWords is a line about the operations that are unfinished, or nothing.
@@ -87,9 +102,9 @@ func (s Summary) Unproven() string {
 		return ""
 	case s.ending == timeOver:
 		return fmt.Sprintf("%d of %d operations were unfinished when the time ran out; no promise was broken: "+
-			"give them more with --max-time, or submit fewer with --operations", s.Unfinished, s.Operations)
+			"give them more with --max-time, or submit fewer with --operations", s.Unfinished, s.Operations+s.Jobs)
 	default:
 		return fmt.Sprintf("%d of %d operations were unfinished when nothing changed any more; no promise was broken: "+
-			"--verbose shows what was tried, --keep lets you inspect the ledger", s.Unfinished, s.Operations)
+			"--verbose shows what was tried, --keep lets you inspect the ledger", s.Unfinished, s.Operations+s.Jobs)
 	}
 }

@@ -75,6 +75,8 @@ func New(outside terminal.Environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&options.Operations, "operations", 20, "how many operations to submit")
+	flags.IntVar(&options.Jobs.Count, "jobs", 0, "how many jobs to submit beside them")
+	flags.IntVar(&options.Jobs.Requests, "requests", 300, "how many requests each job has")
 	flags.Uint64Var(&options.Seed, "seed", 0,
 		"the random seed of all faults (default a new one for each run, printed in the summary)")
 	flags.StringVar(&options.Faults, "faults", "normal",
@@ -136,6 +138,12 @@ func checkLocal(o local.Options, store string) error {
 	if o.Operations < 1 || o.Operations > 20000 {
 		problems = append(problems, fmt.Errorf("--operations: it must be from 1 to 20000, not %d", o.Operations))
 	}
+	if o.Jobs.Count < 0 || o.Jobs.Count > 20 {
+		problems = append(problems, fmt.Errorf("--jobs: it must be from 0 to 20, not %d", o.Jobs.Count))
+	}
+	if o.Jobs.Requests < 1 || o.Jobs.Requests > 1_000_000 {
+		problems = append(problems, fmt.Errorf("--requests: it must be from 1 to 1000000, not %d", o.Jobs.Requests))
+	}
 	if o.MaxTime <= 0 {
 		problems = append(problems, fmt.Errorf("--max-time: it must be longer than zero, such as 5m, not %v", o.MaxTime))
 	}
@@ -193,6 +201,7 @@ func (f localFlags) runLocal(
 	if f.verbose {
 		log = logging.New(outside.Err, "")
 	}
+	o.Jobs.Storage = opened.jobs
 	o.Make = functionsOn(listener, server.Options{
 		Store: opened.store, Publisher: opened.publisher, Location: opened.where, StoreFlag: opened.flag,
 		Operator: f.operator, Log: log,

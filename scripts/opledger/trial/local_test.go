@@ -60,6 +60,22 @@ func TestLocalUnfinished(t *testing.T) {
 	}
 }
 
+// TestLocalJobs: jobs run beside the operations, and the summary has what became of their requests.
+func TestLocalJobs(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	s := commandtest.Run(t, nil, "local", "--operations", "2", "--jobs", "2", "--requests", "120", "--speed", "400",
+		"--seed", "5", "--store", f.Store()).Want(t, terminal.ExitDone)
+	counted := regexp.MustCompile(`\njobs: 2 ended, 240 requests, [1-9]\d* sent again, 0 twice, 0 lost\nlost 0 · `)
+	if !counted.MatchString(s.Out) {
+		t.Errorf("%q", s.Out)
+	}
+	shown := commandtest.Run(t, nil, "show", "jobs/local-5-1", "--store", f.Store()).Want(t, terminal.ExitDone)
+	if !strings.Contains(shown.Out, "reviews") {
+		t.Errorf("%q", shown.Out)
+	}
+}
+
 // TestLocalLines: a pipe gets plain lines without escape sequences. The first one has the address of
 // the console, and the last one the three counts.
 func TestLocalLines(t *testing.T) {

@@ -22,6 +22,7 @@ type localStore struct {
 	flag      string       // the --store that opens it; empty: no command can
 	store     ledger.Store
 	publisher ledger.Publisher // nil: effects are run inside the process
+	jobs      string           // the location of its job storage
 	close     func() error
 }
 
@@ -36,8 +37,13 @@ func openLocalStore(ctx context.Context, outside terminal.Environment, functions
 		if err != nil {
 			return localStore{}, err
 		}
+		jobs, err := os.MkdirTemp("", "opledger-jobs-")
+		if err != nil {
+			return localStore{}, errors.Join(fmt.Errorf("making a folder for jobs: %w", err), e.close())
+		}
 		return localStore{
-			access: "the ledger in the Firestore emulator", store: e.store, publisher: e.topic, close: e.close,
+			access: "the ledger in the Firestore emulator", store: e.store, publisher: e.topic, jobs: jobs,
+			close: func() error { return errors.Join(e.close(), os.RemoveAll(jobs)) },
 		}, nil
 	default:
 		return openNamedStore(ctx, outside, flag)
@@ -56,7 +62,7 @@ func openTemporaryStore(ctx context.Context) (localStore, error) {
 		return localStore{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return localStore{
-		access: listCommand(where), where: where, flag: where.String(), store: store,
+		access: listCommand(where), where: where, flag: where.String(), store: store, jobs: beside(where),
 		close: func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) },
 	}, nil
 }
@@ -72,8 +78,11 @@ func openNamedStore(ctx context.Context, outside terminal.Environment, flag stri
 		return localStore{}, err
 	}
 	return localStore{access: listCommand(where.Store), where: where.Store, flag: where.String(), store: store,
-		close: store.Close}, nil
+		jobs: beside(where.Store), close: store.Close}, nil
 }
+
+// beside is the job storage that the commands take for a ledger in a file.
+func beside(where config.Store) string { return new(config.Jobs).In(where) }
 
 func listCommand(where config.Store) string {
 	return "the ledger for opledger list --store " + where.String()
