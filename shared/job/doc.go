@@ -20,6 +20,7 @@
 //	              requests to be tried again to another, which is a source of a part of the next round
 //	job-cancel    asks Gemini to cancel a part's batch
 //	job-finish    makes what is still open final, and merges the parts' objects
+//	job-tidy      deletes the parts' objects, once they are merged
 //
 // Next consumes what was collected, and in the same commit gives the open requests to their next part. So
 // a request is in one part that is neither consumed nor released [J2], and what is done is never given out

@@ -16,11 +16,12 @@ const (
 	StepCollect = "job-collect"
 	StepCancel  = "job-cancel"
 	StepFinish  = "job-finish"
+	StepTidy    = "job-tidy"
 )
 
 // IsStep reports whether an effect of this name is a step of a job.
 func IsStep(name string) bool {
-	return slices.Contains([]string{StepSplit, StepStart, StepCollect, StepCancel, StepFinish}, name)
+	return slices.Contains([]string{StepSplit, StepStart, StepCollect, StepCancel, StepFinish, StepTidy}, name)
 }
 
 const (

@@ -59,9 +59,11 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	if result.Job.Phase != job.Ended {
 		return result, nil
 	}
-	if err := l.expireParts(ctx, key); err != nil {
+	messages, err := l.close(ctx, key)
+	if err != nil {
 		return result, err
 	}
+	result.PublishErr = cmp.Or(result.PublishErr, l.send(ctx, messages))
 	receipt, err := Operations{operationsReader{l.protocol}}.Ingest(ctx, ended(result.Job))
 	result.Settled, result.PublishErr = receipt.Settled, cmp.Or(result.PublishErr, receipt.PublishErr)
 	return result, err
@@ -147,42 +149,54 @@ func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]W
 	return append(append(parts.writes, p.writes...), write), append(parts.messages, p.messages...), nil
 }
 
-// expireParts gives a job that has ended, and its parts, the time at which they may be deleted.
-func (l *protocol) expireParts(ctx context.Context, key operation.Key) error {
-	return l.retry(ctx, "expiring the parts of "+string(key), func(int) error {
-		now, err := l.now(ctx)
-		if err != nil {
-			return err
-		}
-		expire := operation.Instant(now.Add(2 * l.settings.Retention))
-		j, _, err := l.job(ctx, key)
+// close gives a job that has ended, and its parts, the time at which they may be deleted, and plans that its
+// working objects are. That effect is of the first part, so that a caller who waits for the job does not wait for it.
+func (l *protocol) close(ctx context.Context, key operation.Key) (messages []Message, err error) {
+	err = l.retry(ctx, "closing "+string(key), func(int) error {
+		j, read, err := l.job(ctx, key)
 		if err != nil || !j.ExpireAt.IsZero() {
 			return err
 		}
-		for after := (Cursor{}); ; {
-			page, err := find(ctx, l.store, queryParts(key, FieldCreatedAt, after, forgetPage), readPart)
-			if err != nil {
+		now := operation.Instant(read.ReadTime)
+		j.ExpireAt = operation.Instant(now.Add(2 * l.settings.Retention))
+		if err := l.expireParts(ctx, key, j.ExpireAt); err != nil {
+			return err
+		}
+		tidy := plan{record: operation.Record{Key: operation.PartKey(key, 1)}} // it has no document
+		if j.Output.Results.Name != "" {
+			if err := tidy.add(l, job.StepTidy, nil, now); err != nil {
 				return err
 			}
-			var writes []Write
-			for _, p := range page.Items {
-				if p.ExpireAt.IsZero() {
-					p.ExpireAt = expire
-					writes = append(writes, writePart(p))
-				}
-			}
-			if len(writes) > 0 {
-				if err := l.commit(ctx, writes...); err != nil {
-					return err
-				}
-			}
-			if after = page.Next; after == (Cursor{}) {
-				break
+		}
+		messages = tidy.messages
+		return l.commit(ctx, append(tidy.writes, writeJob(j))...) // last: it says that all parts have it
+	})
+	return messages, err
+}
+
+// expireParts gives the parts of a job the time at which they may be deleted.
+func (l *protocol) expireParts(ctx context.Context, key operation.Key, expire time.Time) error {
+	for after := (Cursor{}); ; {
+		page, err := find(ctx, l.store, queryParts(key, FieldCreatedAt, after, forgetPage), readPart)
+		if err != nil {
+			return err
+		}
+		var writes []Write
+		for _, p := range page.Items {
+			if p.ExpireAt.IsZero() {
+				p.ExpireAt = expire
+				writes = append(writes, writePart(p))
 			}
 		}
-		j.ExpireAt = expire // last: it says that all have it
-		return l.commit(ctx, writeJob(j))
-	})
+		if len(writes) > 0 {
+			if err := l.commit(ctx, writes...); err != nil {
+				return err
+			}
+		}
+		if after = page.Next; after == (Cursor{}) {
+			return nil
+		}
+	}
 }
 
 // ended is the event that settles the record of a job whose results are merged.

@@ -8,6 +8,7 @@
 //	job-collect  the part's batch     the part COLLECTED; or REFUSED
 //	job-cancel   a part               Gemini asked to cancel the part's batch
 //	job-finish   the job              the job ENDED: its results are merged
+//	job-tidy     the first part       the objects of the parts deleted
 //
 // Behind the end of each, the job is advanced. A step that cannot be taken now is put off, which is no
 // failure: its part says what it waits for.
@@ -65,6 +66,7 @@ func Handlers(o Options) map[string]effect.Handler {
 		job.StepCollect: step{o, o.collect},
 		job.StepCancel:  step{o, o.cancel},
 		job.StepFinish:  step{o, o.finish},
+		job.StepTidy:    step{o, o.tidy},
 	}
 }
 
@@ -73,6 +75,7 @@ func Handlers(o Options) map[string]effect.Handler {
 func Concurrency(of map[string]int) map[string]int {
 	maps.Copy(of, map[string]int{
 		job.StepSplit: 2, job.StepStart: 4, job.StepCollect: 4, job.StepCancel: 8, job.StepFinish: 2,
+		job.StepTidy: 2,
 	})
 	return of
 }

@@ -146,10 +146,10 @@ var jobLife = []ledgerTest{
 		w.outbox.sent()
 		equal(w, "settled", w.advance().Settled, true)
 		equal(w, "settled again", w.advance().Settled, false)
-		sent := w.outbox.sent()
-		if len(sent) != 1 || sent[0].Operation != nightly || sent[0].Effect != publish {
-			w.Errorf("published: %+v", sent)
-		}
+		equal(w, "published", fmt.Sprint(w.outbox.sent()), fmt.Sprint([]ledger.Message{
+			{Operation: operation.PartKey(nightly, 1), Effect: job.StepTidy, Attempt: 1},
+			{Operation: nightly, Effect: publish, Attempt: 1},
+		}))
 		w.name = nameOf(w, string(nightly))
 		rec, j := w.record(), w.job()
 		equal(w, "state", rec.State, operation.Succeeded)
