@@ -34,6 +34,10 @@ func (f *forgetting) job(ctx context.Context, record Document) error {
 	if f.key.Collection() != operation.Jobs {
 		return nil
 	}
+	// Its last step has the key of the first part, which a job that was cancelled at once does not have.
+	if err := f.children(ctx, record, operation.PartKey(f.key, 1)); err != nil {
+		return err
+	}
 	if err := f.pages(ctx, record, queryParts(f.key, FieldCreatedAt, Cursor{}, forgetPage)); err != nil {
 		return err
 	}

@@ -34,13 +34,14 @@ type Recorded struct {
 	PublishErr error
 }
 
-// withStuck returns a pending record as a pass finds it at now: stuck if it was submitted longer ago
+// withStuck returns a pending record as a pass finds it at now: stuck if its PendingSince is longer ago
 // than its StuckAfter, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
 //
 // For as long after the store's clock leapt it is not stuck, because its age is not known.
 func (l *protocol) withStuck(d DueOperation, now time.Time) (_ operation.Record, stuck, alert bool) {
 	rec := d.Record
-	if after := l.settings.stuckAfter(rec.Collection); now.Sub(rec.Submitted()) <= after || !steady(d.leapt, now, after) {
+	after := l.settings.stuckAfter(rec.Collection)
+	if now.Sub(rec.PendingSince()) <= after || !steady(d.leapt, now, after) {
 		return rec, false, false
 	}
 	if rec.StuckSince.IsZero() {
@@ -62,13 +63,16 @@ func (l Passes) StuckAlertDue(d DueOperation, passStart time.Time) bool {
 func (l *protocol) nextStuck(rec operation.Record) time.Time {
 	if rec.AlertedAt.IsZero() {
 		after := l.settings.stuckAfter(rec.Collection) + time.Microsecond // longer than StuckAfter
-		return operation.Instant(rec.Submitted().Add(after))
+		return operation.Instant(rec.PendingSince().Add(after))
 	}
 	return operation.Instant(rec.AlertedAt.Add(l.settings.AlertEvery))
 }
 
 func stuckDetail(rec operation.Record) string {
 	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.Submitted().Format(time.RFC3339), rec.State)
+	if !rec.SteppedAt.IsZero() {
+		detail += "; its last step was at " + rec.SteppedAt.Format(time.RFC3339)
+	}
 	if rec.Condition != "" {
 		detail += "; look-ups have been inconclusive since " + rec.ConditionSince.Format(time.RFC3339) + ": " + rec.Condition
 	}

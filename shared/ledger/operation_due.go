@@ -182,6 +182,9 @@ type move struct {
 func (m *move) try(ctx context.Context, d DueOperation) error {
 	l := m.ledger
 	m.result, m.messages = LookUpClaim{}, nil
+	if err := l.stepped(ctx, &d.Record); err != nil {
+		return err
+	}
 	if d.passStart.IsZero() {
 		d.Record.LookUps++
 	}

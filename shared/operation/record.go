@@ -69,6 +69,8 @@ type Record struct {
 	Incarnation string `json:"incarnation,omitempty" firestore:"incarnation,omitempty"`
 	// SubmittedAt is when the operation was submitted, by its submitter's clock.
 	SubmittedAt time.Time `json:"submittedAt,omitzero" firestore:"submittedAt,omitempty"`
+	// SteppedAt, of a job, is when it last took a step, as its last look-up found it.
+	SteppedAt time.Time `json:"steppedAt,omitzero" firestore:"steppedAt,omitempty"`
 	// SettledAt is when the ledger ingested the terminal state; SettledBy is the path of that report.
 	SettledAt time.Time `json:"settledAt,omitzero" firestore:"settledAt,omitempty"`
 	SettledBy Source    `json:"settledBy,omitempty" firestore:"settledBy,omitempty"`
@@ -135,6 +137,15 @@ func (r Record) Submitted() time.Time {
 	return r.SubmittedAt
 }
 
+// PendingSince returns from when on it counts whether the operation is pending for too long: since it was
+// submitted; a job since its last step [R4].
+func (r Record) PendingSince() time.Time {
+	if since := r.Submitted(); !r.SteppedAt.After(since) {
+		return since
+	}
+	return r.SteppedAt
+}
+
 // ReportedUnfinished reports whether Gemini has said that the operation had not ended: its state is
 // not that of a registration, or came with a time.
 func (r Record) ReportedUnfinished() bool {
@@ -186,11 +197,11 @@ func (r Record) WithProgress(name string, progress Progress, now time.Time) Reco
 
 // Derived returns r with the fields that are stored for an index and follow from others [L5]. A reader
 // calls it, too: an older revision changes the others, and keeps these as they were. stuckAfter is for
-// how long after its submission the operation may be pending.
+// how long after PendingSince the operation may be pending.
 func (r Record) Derived(stuckAfter time.Duration) Record {
 	r.LateAt, r.UnresolvedAt = time.Time{}, time.Time{}
 	if !r.DueAt.IsZero() {
-		r.LateAt = Instant(r.Submitted().Add(stuckAfter))
+		r.LateAt = Instant(r.PendingSince().Add(stuckAfter))
 		if !r.MissingAlertedAt.IsZero() && r.MissingAlertedAt.Before(r.LateAt) {
 			r.LateAt = r.MissingAlertedAt
 		}

@@ -30,8 +30,7 @@ func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
 		return
 	}
 	p.count.add(&p.count.Running)
-	// How long a job is pending says nothing of it, and its batches alert for themselves.
-	if due.DefersAlert && p.start.Sub(advanced.Job.SteppedAt) >= ledger.JobStuckAfter {
+	if due.DefersAlert { // it is stuck, unless it has taken a step since its last look-up
 		p.alertStuck(ctx, claimed)
 	}
 }

@@ -63,7 +63,7 @@ func TestLookUpJob(t *testing.T) {
 	}
 }
 
-// TestJobStuck: a job is stuck once it has taken no step for a day, however long it is pending [R4].
+// TestJobStuck: a job is stuck, and late, once it has taken no step for a day, however long it is pending [R4].
 func TestJobStuck(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
@@ -71,7 +71,8 @@ func TestJobStuck(t *testing.T) {
 	w.clock.Advance(23 * time.Hour)
 	w.cutJob()
 	for _, step := range []struct{ wait, since time.Duration }{
-		{2 * time.Hour, 2 * time.Hour}, {23 * time.Hour, 23 * time.Hour}, {time.Hour, 24 * time.Hour},
+		{2 * time.Hour, 2 * time.Hour}, {23 * time.Hour, 23 * time.Hour},
+		{time.Hour + time.Second, 24*time.Hour + time.Second},
 	} {
 		w.clock.Advance(step.wait)
 		w.passWith(reconcile.Options{})
@@ -81,8 +82,11 @@ func TestJobStuck(t *testing.T) {
 				alerts++
 			}
 		}
-		if want := step.since >= 24*time.Hour; (alerts == 1) != want {
-			t.Errorf("%d alerts %v after a step", alerts, step.since)
+		rec, err := w.ledger.Operations.Read(t.Context(), nightly)
+		w.must(err)
+		late := rec.Late(w.clock.Now())
+		if want := step.since > 24*time.Hour; (alerts == 1) != want || late != want {
+			t.Errorf("%d alerts, late %v, %v after a step", alerts, late, step.since)
 		}
 	}
 }

@@ -25,7 +25,8 @@ func FrozenDocuments() []Frozen {
 			"ConflictResolved": "lasting: an operator decided so about these two ends; it counts for no other two, " +
 				"whichever an older revision applies or refuses",
 			"Incarnation":          "lasting: an id that the record got when it was created",
-			"LateAt":               "derived: from dueAt, submittedAt, createdAt, missingAlertedAt and the settings",
+			"LateAt":               "derived: from dueAt, submittedAt, createdAt, steppedAt, missingAlertedAt and the settings",
+			"SteppedAt":            "lasting: a step that a job took; an older revision takes the job for late sooner",
 			"UnresolvedAt":         "derived: from registered, createdAt and unregisteredResolved",
 			"UnregisteredResolved": "lasting: an operator decided so; it counts only while registered is false",
 		}},

@@ -1,0 +1,30 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// stepped takes over into the record of a job when that last took a step, for its look-up's write. One that was
+// stuck and has taken a step since is no longer stuck, and alerts anew if it is once more [R4]. A plan that is
+// gone or cannot be read takes no steps.
+func (l *protocol) stepped(ctx context.Context, rec *operation.Record) error {
+	if rec.Collection != operation.Jobs {
+		return nil
+	}
+	j, _, err := l.job(ctx, rec.Key)
+	if _, unread := errors.AsType[Broken](err); unread || errors.Is(err, ErrNoJob) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rec.SteppedAt = j.SteppedAt
+	if rec.StuckSince.Before(j.SteppedAt) {
+		rec.StuckSince, rec.AlertedAt = time.Time{}, time.Time{}
+	}
+	return nil
+}
