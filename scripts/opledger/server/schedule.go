@@ -57,8 +57,13 @@ func (s *Server) sweep(ctx context.Context) (reconcile.Summary, error) {
 	return summary, err
 }
 
-// expire deletes expired documents [L3].
+// expire deletes expired documents [L3], and uploads that no job has.
 func (s *Server) expire(ctx context.Context) {
+	if s.uploads != nil {
+		if err := s.uploads.expire(ctx); err != nil && ctx.Err() == nil {
+			s.options.Log.ErrorContext(ctx, "expired uploads stay", "event", "job", "outcome", "error", "error", err)
+		}
+	}
 	if s.options.Expire == nil {
 		return
 	}

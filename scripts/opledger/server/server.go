@@ -123,6 +123,7 @@ type Server struct {
 	settings   Settings
 	handlers   kinds.Options
 	jobs       storage.Storage // nil: without jobs
+	uploads    *uploads        // nil: without jobs
 	options    Options
 
 	refusals     refusals
@@ -162,10 +163,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.sweeper = reconcile.New(reconcile.Options{Ledger: s.Ledger, Budget: o.Budget, Log: o.Log})
-	register := registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log})
-	s.inside.Handle("/register", register)
-	s.inside.Handle("/operations/", register)
-	s.inside.Handle("/intents/", register)
+	s.newRegister()
 	s.inside.Handle("/sweep", httpfunc.OnlyPOST(http.HandlerFunc(s.serveSweep)))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
@@ -192,9 +190,25 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		s.newConsole()
 	}
 	s.inside.HandleFunc("/",
-		notFound("POST /webhook, /register, /reconcile, /sweep or /effects, or GET /operations/{name}, /intents/{id}, "+
-			"/health or /ready"))
+		notFound("POST /webhook, /register, /jobs/{id}, /reconcile, /sweep or /effects, or GET /operations/{name}, "+
+			"/intents/{id}, /jobs/{id}, /health or /ready"))
 	return s, nil
+}
+
+// newRegister serves the function that submitters call, and what jobs need beside it on one machine.
+func (s *Server) newRegister() {
+	register := registerfn.New(registerfn.Options{
+		Ledger: s.Ledger, Now: s.options.Now, Log: s.options.Log, Storage: s.jobs, ReadsStorage: true,
+	})
+	for _, path := range []string{"/register", "/operations/", "/intents/", "/jobs/"} {
+		s.inside.Handle(path, register)
+	}
+	if s.jobs != nil {
+		s.uploads = newUploads(uploadsBeside(s.options.Location), s.jobs, s.Ledger, s.options.Now)
+	}
+	s.inside.HandleFunc("HEAD /jobs/{id}/input/{sha256}", s.headInput)
+	s.inside.HandleFunc("PUT /jobs/{id}/input/{sha256}", s.putInput)
+	s.inside.HandleFunc("GET /operations/jobs/{id}/results", s.getResults)
 }
 
 // newWebhook returns the function that Gemini delivers to.

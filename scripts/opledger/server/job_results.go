@@ -1,0 +1,106 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const (
+	// resultsComplete says whether an answer has all results of a job, or those that are final so far.
+	resultsComplete = "Opledger-Complete"
+	// resultsPause is how long a reader of results may take nothing of them.
+	resultsPause = time.Minute
+)
+
+// getResults answers GET /operations/jobs/{id}/results with the results of a job as JSON Lines; with ?kind=failed
+// or ?kind=unmatched with those. Where reading them fails in the middle the connection is cut off.
+func (s *Server) getResults(w http.ResponseWriter, r *http.Request) {
+	key, kind, err := parseResults(r)
+	if err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
+	j, err := s.Ledger.Jobs.Read(r.Context(), key)
+	if err != nil && !errors.Is(err, ledger.ErrNoJob) { // after that its results may still be there
+		httpfunc.WriteError(w, err)
+		return
+	}
+	answer := &resultsAnswer{
+		ResponseWriter: w, connection: http.NewResponseController(w), head: r.Method == http.MethodHead,
+		complete: err != nil || j.Phase == job.Ended,
+	}
+	_, err = files.Copy(r.Context(), s.Ledger, s.jobs, key, kind, answer)
+	switch {
+	case err == nil || answer.head && errors.Is(err, http.ErrBodyNotAllowed):
+		answer.begin()
+		_ = answer.connection.SetWriteDeadline(time.Time{}) // for the next request of the connection
+	case !answer.began:
+		httpfunc.WriteError(w, err)
+	default:
+		s.options.Log.WarnContext(r.Context(), "results not sent to their end", "event", "job", "outcome", "error",
+			"operation", key, "error", err)
+		panic(http.ErrAbortHandler) // which is how a reader sees that it has not all
+	}
+}
+
+// parseResults returns whose results are asked for, and which. The error is a *httpfunc.Error.
+func parseResults(r *http.Request) (operation.Key, string, error) {
+	var problems operation.Problems
+	key, err := operation.JobKey(r.PathValue("id"))
+	if err != nil {
+		problems.Add("id", "%w", err)
+	}
+	kind := files.Results
+	for parameter, values := range r.URL.Query() {
+		switch {
+		case parameter != "kind":
+			problems.Add(diag.Quote(parameter), "there is no such parameter; the only one is kind")
+		case values[0] != files.Results && values[0] != files.Failed && values[0] != files.Unmatched:
+			problems.Add("kind", "it must be results, failed or unmatched, not %s", diag.QuoteUpTo(values[0], 100))
+		default:
+			kind = values[0]
+		}
+	}
+	if len(problems) > 0 {
+		return key, kind, invalid(problems.Err(), problems)
+	}
+	return key, kind, nil
+}
+
+// A resultsAnswer sends its headers with the first byte, so that an error before it has an answer of its own.
+type resultsAnswer struct {
+	http.ResponseWriter
+	connection *http.ResponseController
+	complete   bool
+	head       bool // only the headers are asked for
+	began      bool
+}
+
+func (a *resultsAnswer) begin() {
+	if a.began {
+		return
+	}
+	a.began = true
+	a.Header().Set("Content-Type", "application/x-ndjson")
+	a.Header().Set(resultsComplete, strconv.FormatBool(a.complete))
+	a.WriteHeader(http.StatusOK)
+}
+
+// Write implements io.Writer.
+func (a *resultsAnswer) Write(p []byte) (int, error) {
+	if a.head {
+		return 0, http.ErrBodyNotAllowed
+	}
+	a.begin()
+	_ = a.connection.SetWriteDeadline(time.Now().Add(resultsPause)) // a test's writer has no connection
+	return a.ResponseWriter.Write(p)                                //nolint:wrapcheck // the caller says what was sent
+}
