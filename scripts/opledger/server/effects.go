@@ -63,8 +63,9 @@ const defaultTopicTimeout = 2 * time.Second
 
 // CheckEffects logs each effect that cannot succeed now, and returns a line for each, in the order
 // of their names: its address is private, its topic does not exist, or a secret or credentials are
-// missing. Before them comes the topic that all are published to. Such effects are planned and
-// tried all the same, because that may be fixed later. It takes 6 seconds at most.
+// missing. Before them come the topic that all are published to, and job storage, where the settings name
+// one. Such effects are planned and tried all the same, because that may be fixed later. It takes 8 seconds
+// at most.
 func (s *Server) CheckEffects(ctx context.Context) []string {
 	var lines []string
 	if s.options.Topic != "" {
@@ -75,6 +76,11 @@ func (s *Server) CheckEffects(ctx context.Context) []string {
 			lines = append(lines, "no effect can be run now: "+oneLine(why))
 		}
 	}
+	if why := s.checkJobs(ctx); why != nil {
+		s.options.Log.WarnContext(ctx, "no job can be run now", "event", "job", "outcome", "unperformable",
+			"reason", "settings", "error", why)
+		lines = append(lines, "no job can be run now: OPLEDGER_JOB_STORAGE: "+oneLine(why))
+	}
 	why := cloud.Unperformable(ctx, s.settings.Ledger.Effects, s.settings.Handlers, s.handlers)
 	for _, name := range slices.Sorted(maps.Keys(why)) {
 		s.options.Log.WarnContext(ctx, "this effect cannot be performed now", "event", "effect", "effect", name,
@@ -82,6 +88,23 @@ func (s *Server) CheckEffects(ctx context.Context) []string {
 		lines = append(lines, fmt.Sprintf("the effect %s cannot be performed now: %s", name, oneLine(why[name])))
 	}
 	return lines
+}
+
+// checkJobsWithin is how long job storage may take to answer before it is taken for usable.
+const checkJobsWithin = 2 * time.Second
+
+// checkJobs returns why nothing can be stored in the job storage that the settings name; nil where that is
+// not known. The folder beside the ledger's file is not checked: it is made at its first use.
+func (s *Server) checkJobs(ctx context.Context) error {
+	if s.settings.Jobs.Storage == "" {
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, checkJobsWithin)
+	defer cancel()
+	if err := s.jobs.Check(within); within.Err() == nil {
+		return err //nolint:wrapcheck // it says which storage
+	}
+	return nil
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

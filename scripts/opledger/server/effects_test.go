@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,5 +34,30 @@ func TestCheckEffects(t *testing.T) {
 	s.options.Topic = ""
 	if lines := s.CheckEffects(t.Context()); len(lines) != 0 {
 		t.Errorf("%q of what can be performed", lines)
+	}
+}
+
+// TestCheckJobStorage: job storage that cannot be written is said at the start, in a line and in the log.
+func TestCheckJobStorage(t *testing.T) {
+	t.Parallel()
+	log, folder := &harness.Log{}, t.TempDir()
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for location, want := range map[string]int{filepath.Join(file, "jobs"): 1, filepath.Join(folder, "jobs"): 0} {
+		s, unused := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1",
+			Options{Log: slog.New(slog.NewJSONHandler(log, nil))}, "OPLEDGER_JOB_STORAGE="+location)
+		if err := unused.Close(); err != nil {
+			t.Fatal(err)
+		}
+		lines, logged := s.CheckEffects(t.Context()), log.Drain(t)
+		if len(lines) != want || len(logged) != want {
+			t.Fatalf("%s: %q, %v", location, lines, logged)
+		}
+		if want > 0 && (!strings.HasPrefix(lines[0], "no job can be run now: OPLEDGER_JOB_STORAGE: ") ||
+			logged[0]["event"] != "job" || logged[0]["outcome"] != "unperformable") {
+			t.Errorf("%q, %v", lines, logged)
+		}
 	}
 }
