@@ -87,7 +87,7 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 	}
 	c.part.State, c.part.Seen = job.Collected, nil
 	c.part.Waits, c.part.WaitsSince = "", time.Time{}
-	c.tidy(ctx, c.part.Part)
+	c.deleteInputs(ctx, c.part.Part)
 	c.alert(ctx)
 	return []ledger.Write{c.part.Write()}, nil
 }
@@ -142,7 +142,7 @@ func (c *collecting) refused(ctx context.Context) ([]ledger.Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.tidy(ctx, c.part.Part)
+	c.deleteInputs(ctx, c.part.Part)
 	c.part.State, c.part.Pieces, c.part.Problem = job.Refused, pieces, diag.Cut(c.completion.Result.ErrorMessage, maxProblem)
 	return []ledger.Write{c.part.Write()}, nil
 }

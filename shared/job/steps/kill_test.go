@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/job/steps"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/storage"
+	"github.com/opledger/opledger/test/harness"
 )
 
 var errKilled = errors.New("the process was killed")
@@ -23,26 +24,40 @@ var errKilled = errors.New("the process was killed")
 type killer struct {
 	mu    sync.Mutex
 	calls int
-	at    int  // the call at which the process ends
+	first int  // the call at which a process ends
+	every int  // and again after so many
 	after bool // the call took effect
 	dead  bool
+	end   context.CancelFunc // ends what waits in the process
 }
 
 // point makes a call, unless the process has ended.
 func (k *killer) point(call func() error) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.dead {
-		return errKilled
+	ends, err := k.next()
+	if err != nil {
+		return err
 	}
-	if k.calls++; k.calls != k.at {
+	if !ends {
 		return call()
 	}
-	k.dead = true
 	if k.after {
 		_ = call() // no process is there to see it
 	}
 	return errKilled
+}
+
+// next counts a call, and reports whether the process ends with it.
+func (k *killer) next() (ends bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead {
+		return false, errKilled
+	}
+	k.calls++
+	if k.dead = k.calls >= k.first && (k.calls-k.first)%k.every == 0; k.dead {
+		k.end()
+	}
+	return k.dead, nil
 }
 
 // alive returns an error where the process has ended.
@@ -55,13 +70,13 @@ func (k *killer) alive() error {
 	return nil
 }
 
-// restarted reports whether the process had ended. There is another one now.
-func (k *killer) restarted() bool {
+// begin returns the context of a process.
+func (k *killer) begin(ctx context.Context) context.Context {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	was := k.dead
+	ctx, k.end = context.WithCancel(ctx)
 	k.dead = false
-	return was
+	return ctx
 }
 
 type killedStore struct {
@@ -126,6 +141,7 @@ func (t killedTransport) RoundTrip(r *http.Request) (answer *http.Response, err 
 	})
 	if err != nil && answer != nil {
 		_ = answer.Body.Close() // it is not read
+		return nil, err
 	}
 	return answer, err
 }
@@ -144,25 +160,26 @@ func killed(t *testing.T, k *killer, config geminisim.Config) *world {
 	return w
 }
 
-// TestKilledAtEveryPoint: a process ends at any of its calls, before or after that took effect, and its
+// TestKilledAtEveryPoint: processes end at any of their calls, before or after that took effect, and their
 // successors do the rest: nothing is lost, doubled, sent too often or done twice [J2, J3, J4, J5, J7, J8].
 func TestKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
+	// A step makes fewer calls than there are between two ends. In the longest run a job meets one end alone.
+	every := harness.Soak(t, 23, 19, 1000)
 	for _, after := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after=%v", after), func(t *testing.T) {
 			t.Parallel()
-			for at := 1; ; at++ {
-				k := &killer{at: at, after: after}
+			for first := 1; first <= every; first++ {
+				k := &killer{first: first, every: every, after: after}
 				w := killed(t, k, geminisim.Config{
 					Seed: 7, Poison: "About k0002", Faults: geminisim.Faults{MissingLines: 0.3, DoubledLines: 0.3, RefusedItems: 0.1},
 				})
 				w.submit(requests(6), job.Options{MaxAttempts: 2, MaxRequestsPerBatch: 3})
 				w.settle()
 				if w.ended(); t.Failed() {
-					t.Fatalf("killed at call %d", at)
+					t.Fatalf("ended at call %d and every %d after that", first, every)
 				}
-				if k.calls < at {
-					t.Logf("%d calls", k.calls)
+				if k.calls < first {
 					return
 				}
 			}

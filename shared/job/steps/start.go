@@ -136,7 +136,7 @@ func (s *starting) giveUp(ctx context.Context, attempt string) ([]ledger.Write, 
 	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
 		return nil, err
 	}
-	s.tidy(ctx, s.part.Part)
+	s.deleteInputs(ctx, s.part.Part)
 	s.part.State, s.part.Waits, s.part.WaitsSince = job.Planned, "", time.Time{}
 	return []ledger.Write{s.part.Write()}, nil
 }
@@ -152,7 +152,7 @@ func (s *starting) split(ctx context.Context, cause error) ([]ledger.Write, erro
 	if err != nil {
 		return nil, err
 	}
-	s.tidy(ctx, s.part.Part)
+	s.deleteInputs(ctx, s.part.Part)
 	s.part.State, s.part.Problem, s.part.Pieces = job.Refused, problem(cause), pieces
 	s.part.Waits, s.part.WaitsSince = "", time.Time{}
 	return []ledger.Write{s.part.Write()}, nil

@@ -52,7 +52,7 @@ func (w *world) parts() []job.Part {
 func (w *world) output(kind string) (lines []files.Line, text string) {
 	w.Helper()
 	var out bytes.Buffer
-	if _, err := files.Copy(w.Context(), w.ledger, w.options.Storage, nightly, kind, &out); err != nil {
+	if _, err := files.Copy(w.Context(), w.ledger, w.kept, nightly, kind, &out); err != nil {
 		w.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

@@ -52,7 +52,8 @@ type world struct {
 	ledger  *ledger.Ledger
 	options steps.Options
 	passes  *reconcile.Reconciler
-	lines   []string // of the input
+	kept    storage.Storage // as the test sees it
+	lines   []string        // of the input
 
 	killer *killer // ends the workers; nil: none
 
@@ -134,6 +135,7 @@ func (w *world) openStorage() storage.Storage {
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.kept = opened
 	if w.storage != nil {
 		opened = w.storage(opened)
 	}
@@ -188,7 +190,7 @@ func (w *world) put(input string, requests int64, options job.Options) {
 	sum := sha256.Sum256([]byte(input))
 	in := job.Input{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(input)), Requests: requests}
 	object := files.Input(nightly, in.SHA256)
-	if _, err := w.options.Storage.Create(w.Context(), object, strings.NewReader(input)); err != nil {
+	if _, err := w.kept.Create(w.Context(), object, strings.NewReader(input)); err != nil {
 		w.Fatal(err)
 	}
 	w.accept(in, options)
@@ -200,7 +202,7 @@ func (w *world) accept(in job.Input, options job.Options) {
 	if options.MaxRequestsPerBatch == 0 {
 		options.MaxRequestsPerBatch = 100
 	}
-	_, err := files.Accept(w.Context(), w.ledger, w.options.Storage, ledger.JobRequest{Key: nightly, Options: options, Input: in})
+	_, err := files.Accept(w.Context(), w.ledger, w.kept, ledger.JobRequest{Key: nightly, Options: options, Input: in})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -227,8 +229,12 @@ func (w *world) drain() {
 	w.Helper()
 	for messages := w.outbox.Drain(); len(messages) > 0; messages = w.outbox.Drain() {
 		for _, m := range messages {
-			report, err := w.run(w.Context(), w.options, m)
-			if w.killer != nil && w.killer.restarted() {
+			ctx := w.Context()
+			if w.killer != nil {
+				ctx = w.killer.begin(ctx)
+			}
+			report, err := w.run(ctx, w.options, m)
+			if w.killer != nil && w.killer.alive() != nil {
 				w.clock.Advance(lease)
 				break // what else it had received is lost with it
 			}
@@ -279,8 +285,7 @@ func (w *world) settle() operation.Record {
 	w.Helper()
 	for range 500 {
 		w.drain()
-		if rec := w.record(nightly); rec.Settled() {
-			w.drain()
+		if rec := w.record(nightly); rec.Settled() && rec.Effects["publish"] == operation.EffectDone {
 			return rec
 		}
 		if !w.learn() {
