@@ -10,8 +10,8 @@ import (
 // lacks it.
 const submittedAgainFor = SearchFor
 
-// mayLack reports whether a backup may lack the intent of a part's batch that Gemini has. submitted is when its
-// job was; zero, of no job: its submitter decides that.
+// mayLack reports whether a backup may lack the intent of a part's batch that Gemini has. submitted is when
+// its job was; zero, of no job: its submitter decides that.
 func (s Settings) mayLack(submitted, now time.Time) bool {
 	return !submitted.IsZero() && !s.RestoredAt.IsZero() &&
 		(submitted.Before(s.RestoredAt) || now.Before(s.RestoredAt.Add(submittedAgainFor)))

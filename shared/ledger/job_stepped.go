@@ -8,9 +8,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// stepped takes over into the record of a job when that last took a step, for its look-up's write. One that was
-// stuck and has taken a step since is no longer stuck, and alerts anew if it is once more [R4]. A plan that is
-// gone or cannot be read takes no steps.
+// stepped takes over into the record of a job when that last took a step, for its look-up's write. One that
+// was stuck and has taken a step since is no longer stuck, and alerts again if it is once more [R4]. A plan
+// that is gone or cannot be read takes no steps.
 func (l *protocol) stepped(ctx context.Context, rec *operation.Record) error {
 	if rec.Collection != operation.Jobs {
 		return nil

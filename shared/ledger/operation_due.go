@@ -132,8 +132,9 @@ type LookUpClaim struct {
 // ClaimLookUp claims an operation for the pass that began at passStart. It counts the look-up [R3]
 // and moves the due time, so that an overlapping pass does not find the operation. The move is one
 // write on the version that the query found. Only after a conflict, or an answer that was lost, is
-// the record read again. A move of this very call is recognized by its due time, which no other
-// call writes. Where the operation is stuck and not DefersAlert, the alert is planned in the same commit [R4].
+// the record read again; of a job the plan always is, for its last step. A move of this very call is
+// recognized by its due time, which no other call writes. Where the operation is stuck and not
+// DefersAlert, the alert is planned in the same commit [R4].
 //
 // Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
 // has ended; otherwise as Ingest.

@@ -109,7 +109,8 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	}
 	var wanted []discovered
 	for i, finding := range findings {
-		adopt := p.Adopt && finding.Standing != ledger.StandingRegistered && finding.Elsewhere == ""
+		adopt := p.Adopt && finding.Standing != ledger.StandingRegistered && finding.Elsewhere == "" &&
+			!operation.Reserved(finding.CorrelationID) // what a job has forgotten is no operator's
 		switch {
 		case finding.Err != nil:
 			p.count.fail(ctx, "reading the record of a listed batch", finding.Err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -63,7 +64,8 @@ func TestLookUpJob(t *testing.T) {
 	}
 }
 
-// TestJobStuck: a job is stuck, and late, once it has taken no step for a day, however long it is pending [R4].
+// TestJobStuck: a job is stuck, and late, once it has taken no step for a day, however long it is
+// pending [R4].
 func TestJobStuck(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
@@ -89,4 +91,15 @@ func TestJobStuck(t *testing.T) {
 			t.Errorf("%d alerts, late %v, %v after a step", alerts, late, step.since)
 		}
 	}
+}
+
+// TestAdoptNoPart: the batch of a job that is forgotten is not adopted, and is no error [J3].
+func TestAdoptNoPart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	part := w.submit("opledger:jobs/nightly/00001", geminisim.StateRunning)
+	if got := w.passWith(reconcile.Options{Adopt: true}); got != (reconcile.Summary{}) {
+		t.Errorf("the pass says %+v", got)
+	}
+	w.isNotRegistered("the batch of a part", part)
 }

@@ -48,7 +48,7 @@ var jobStepped = []ledgerTest{
 			w.Errorf("without a step for a day: %+v", claimed)
 		}
 	}},
-	{"a job that steps again is no longer stuck, and alerts anew once it is [R4]", func(w *world) {
+	{"a job that steps again is no longer stuck, and alerts again once it is [R4]", func(w *world) {
 		w.settings.AlertEvery = 100 * day
 		w.submitJob(1, job.Options{})
 		w.store.Advance(ledger.JobStuckAfter + time.Minute)
