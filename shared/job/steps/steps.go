@@ -147,8 +147,8 @@ func (o Options) asks() error {
 	return nil
 }
 
-// tidy deletes the inputs of a part at Gemini: there they count towards its storage, for two days.
-func (o Options) tidy(ctx context.Context, p job.Part) {
+// deleteInputs deletes the inputs of a part at Gemini: there they count towards its storage, for two days.
+func (o Options) deleteInputs(ctx context.Context, p job.Part) {
 	if o.Batches == nil {
 		return
 	}
