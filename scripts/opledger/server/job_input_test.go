@@ -97,8 +97,8 @@ func TestUploadGoesOn(t *testing.T) {
 		fmt.Sprintf("bytes 20-%d/%d", size-1, size))
 	w.wants("less than it says", short, http.StatusBadRequest, "25 bytes have arrived")
 	stopped, stop := context.WithCancel(t.Context())
-	r = w.askIn(stopped, http.MethodPut, target, io.MultiReader(atEnd(stop), strings.NewReader(text[25:])), "Content-Range",
-		fmt.Sprintf("bytes 25-%d/%d", size-1, size))
+	r = w.askIn(stopped, http.MethodPut, target, io.MultiReader(atEnd(stop), strings.NewReader(text[25:])),
+		"Content-Range", fmt.Sprintf("bytes 25-%d/%d", size-1, size))
 	w.wants("stopped before it is stored", r, http.StatusServiceUnavailable, "")
 	w.wantsOffset(w.ask(http.MethodHead, target, nil), fmt.Sprint(size), "?0")
 	r = w.ask(http.MethodPut, target, nil, "Content-Range", fmt.Sprintf("bytes */%d", size))

@@ -28,7 +28,8 @@ func (w *jobsWorld) collected() (ledger.StoredJob, ledger.Lease) {
 	w.must(err)
 	half := int64(len(text) / 2)
 	j, err = jobs.Cut(w.Context(), grant.Lease, j, []job.Source{
-		{Object: j.Input.Object, Length: half, Requests: 1}, {Object: j.Input.Object, Offset: half, Length: half, Requests: 1},
+		{Object: j.Input.Object, Length: half, Requests: 1},
+		{Object: j.Input.Object, Offset: half, Length: half, Requests: 1},
 	}, true)
 	w.must(err)
 	part, _, err := jobs.Part(w.Context(), operation.PartKey(nightly, 1))
