@@ -25,6 +25,14 @@ func TestDerived(t *testing.T) {
 			operation.Record{Registered: true, SubmittedAt: created.Add(time.Hour), DueAt: created}, created.Add(stuck),
 			time.Time{},
 		},
+		"a job that has stepped since": {
+			operation.Record{Registered: true, SubmittedAt: early, DueAt: created, SteppedAt: early.Add(time.Hour)},
+			late.Add(time.Hour), time.Time{},
+		},
+		"a job that stepped before, by another clock": {
+			operation.Record{Registered: true, SubmittedAt: early, DueAt: created, SteppedAt: early.Add(-time.Hour)}, late,
+			time.Time{},
+		},
 		"missing": {operation.Record{
 			Registered: true, SubmittedAt: early, DueAt: created, MissingAlertedAt: late.Add(-time.Second),
 		}, late.Add(-time.Second), time.Time{}},
