@@ -9,7 +9,6 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/batches"
 	"github.com/opledger/opledger/shared/job"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -32,9 +31,7 @@ func (s *starting) refused(ctx context.Context, cause error) error {
 		if answer, ok := errors.AsType[*api.Error](cause); ok {
 			after = max(after, min(answer.RetryAfter, effect.MaxRetryAfter))
 		}
-		if err := s.alertRefused(ctx, cause); err != nil {
-			return err
-		}
+		s.alertRefused(ctx, cause, after)
 		return s.wait(ctx, job.WaitsForQuota, cause, after)
 	case batches.Denied:
 		return s.denied(ctx, cause)
@@ -56,22 +53,14 @@ func (s *starting) denied(ctx context.Context, cause error) error {
 	return s.wait(ctx, job.WaitsForAccess, cause, s.paced(whileDenied))
 }
 
-// alertRefused alerts once that Gemini takes no further batch for long: in the first attempt after that time.
-func (s *starting) alertRefused(ctx context.Context, cause error) error {
-	since := s.part.WaitsSince
-	if s.part.Waits != job.WaitsForQuota || s.Now().Sub(since) < alertRefused {
-		return nil
+// alertRefused alerts that Gemini takes no further batch for long: once, as attempts come about every
+// interval, or after as long as Gemini asks for.
+func (s *starting) alertRefused(ctx context.Context, cause error, after time.Duration) {
+	late := s.Now().Sub(s.part.WaitsSince) - alertRefused
+	if s.part.Waits == job.WaitsForQuota && late >= 0 && late < max(after, s.Ledger.Settings().Interval) {
+		s.Log.ErrorContext(ctx, "Gemini takes no further batch of a job for a long time", "event", "alert", "reason", "job-quota",
+			"operation", s.job.Key, "part", s.part.Key, "since", s.part.WaitsSince, "error", cause)
 	}
-	read, _, err := s.Ledger.Effects.Read(ctx, ledger.EffectName{Operation: s.task.Operation, Effect: s.task.Effect})
-	if err != nil || len(read) == 0 {
-		return err
-	}
-	if h := read[0].History; len(h) > 1 && h[len(h)-2].Began.Sub(since) >= alertRefused {
-		return nil // that attempt has alerted
-	}
-	s.Log.ErrorContext(ctx, "Gemini takes no further batch of a job for a long time", "event", "alert", "reason", "job-quota",
-		"operation", s.job.Key, "part", s.part.Key, "since", since, "error", cause)
-	return nil
 }
 
 // wait records what the start waits for, and puts it off.

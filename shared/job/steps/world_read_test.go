@@ -3,6 +3,9 @@ package steps_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -90,4 +93,29 @@ func (w *world) alerts() []string {
 	}
 	slices.Sort(reasons)
 	return reasons
+}
+
+// deliver ingests what an event says of a batch.
+func (w *world) deliver(batch string) {
+	w.Helper()
+	if _, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
+		Name: operation.Name{Key: operation.Key(batch), Resource: batch}, DeliveryID: "of-" + batch, Source: operation.Webhook,
+		State: operation.Running, UpdateTime: w.clock.Now(), CorrelationID: string(operation.PartKey(nightly, 1)),
+	}); err != nil {
+		w.Error(err)
+	}
+}
+
+// named returns the name in an answer, which can be read again.
+func (w *world) named(answer *http.Response) string {
+	w.Helper()
+	body, err := io.ReadAll(answer.Body)
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	var named struct {
+		Name string `json:"name"`
+	}
+	if err = errors.Join(err, json.Unmarshal(body, &named)); err != nil {
+		w.Error(err)
+	}
+	return named.Name
 }

@@ -1,0 +1,284 @@
+package steps_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/job/steps"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const (
+	first    operation.Key = "jobs/nightly/00001"
+	operator               = "ada"
+)
+
+// answers makes Gemini give one answer to every creation from now on.
+func (w *world) answers(op geminisim.Op, status int, message string) {
+	a := geminisim.ErrorAnswer(status, message)
+	a.Times = -1
+	w.sim.AnswerNext(op, "", a)
+}
+
+// TestQuotaForHours: what Gemini takes no batch for now counts no attempt and no failure, gives its slot back
+// after ten minutes, says what it waits for, and is alerted once after six hours [J5].
+func TestQuotaForHours(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{})
+	w.answers(geminisim.OpCreate, http.StatusTooManyRequests, "Resource has been exhausted (e.g. check quota).")
+	w.submit(requests(4), job.Options{MaxAttempts: 1})
+	w.drain()
+	since := w.clock.Now()
+	p := w.part(1)
+	if running, _, err := w.ledger.Jobs.Running(t.Context()); err != nil || running != 1 ||
+		p.Waits != job.WaitsForQuota || !p.WaitsSince.Equal(since) {
+		t.Errorf("%d run, waits for %s since %s, %v", running, p.Waits, p.WaitsSince, err)
+	}
+	w.later(interval)
+	w.later(interval)
+	w.later(interval)
+	if running, _, err := w.ledger.Jobs.Running(t.Context()); err != nil || running != 0 {
+		t.Errorf("%d still count as running, %v", running, err)
+	}
+	var alerts []string
+	for w.clock.Now().Before(since.Add(8 * time.Hour)) {
+		w.later(interval)
+		alerts = append(alerts, w.alerts()...)
+	}
+	if e := w.effectOf(first, job.StepStart); e.Attempts != 0 || e.Failing != nil || !slices.Equal(alerts, []string{"job-quota"}) {
+		t.Errorf("%d attempts, failing %+v, alerts %v", e.Attempts, e.Failing, alerts)
+	}
+	if p := w.part(1); p.Creations < 10 || p.Round != 1 || len(p.Files) != 1 || !p.WaitsSince.Equal(since) {
+		t.Errorf("the part is %+v", p)
+	}
+	w.sim.ClearAnswers()
+	if w.settle(); w.ended().Counts.Done != 4 {
+		t.Errorf("the job counts %+v", w.job().Counts)
+	}
+}
+
+// TestStorageQuota: a full storage at Gemini is a quota, although its words are about billing and its wait
+// is of centuries.
+func TestStorageQuota(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{sim: geminisim.Config{Quotas: geminisim.Quotas{FileBytes: 10}}})
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	if p := w.part(1); p.Waits != job.WaitsForQuota || len(p.Files) > 0 || p.Creations > 0 {
+		t.Errorf("it waits for %s, with %v", p.Waits, p.Files)
+	}
+	e := w.effectOf(first, job.StepStart)
+	if wait := e.ClaimableAt.Sub(w.clock.Now()); wait != time.Minute || e.Failing != nil {
+		t.Errorf("it is tried again after %s", wait)
+	}
+}
+
+// TestBadKey: a key that Gemini refuses is alerted once, and nothing is split or counted for it [J5].
+func TestBadKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{})
+	w.answers(geminisim.OpCreate, http.StatusBadRequest, "API key not valid. Please pass a valid API key.")
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	for range 12 {
+		w.later(interval)
+	}
+	if alerts := w.alerts(); !slices.Equal(alerts, []string{"job-denied"}) {
+		t.Errorf("the alerts are %v", alerts)
+	}
+	p, e := w.part(1), w.effectOf(first, job.StepStart)
+	if p.State != job.Starting || p.Waits != job.WaitsForAccess || p.Round != 1 || w.job().Parts != 1 || e.Failing != nil ||
+		len(w.sim.Batches()) > 0 {
+		t.Errorf("the part is %+v, failing %+v", p, e.Failing)
+	}
+	w.sim.ClearAnswers()
+	w.settle()
+	w.ended()
+}
+
+// TestGeminiDown: while Gemini fails a start is put off, ever longer up to five minutes.
+func TestGeminiDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{})
+	w.answers(geminisim.OpUpload, http.StatusInternalServerError, "An internal error has occurred.")
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	var waits []time.Duration
+	for range 4 {
+		e := w.effectOf(first, job.StepStart)
+		waits = append(waits, e.ClaimableAt.Sub(w.clock.Now()))
+		w.clock.Set(e.ClaimableAt)
+		w.later(0)
+	}
+	w.later(time.Hour)
+	e := w.effectOf(first, job.StepStart)
+	waits = append(waits, e.ClaimableAt.Sub(w.clock.Now()))
+	want := []time.Duration{10 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 5 * time.Minute}
+	if p := w.part(1); !slices.Equal(waits, want) || p.Waits != job.WaitsForGemini || e.Failing != nil {
+		t.Errorf("it waits %v, want %v: %s", waits, want, p.Waits)
+	}
+}
+
+// TestFileExpired: requests whose file is gone, or soon will be, are uploaded again.
+func TestFileExpired(t *testing.T) {
+	t.Parallel()
+	t.Run("soon", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, setting{})
+		w.answers(geminisim.OpCreate, http.StatusTooManyRequests, "Resource has been exhausted.")
+		w.submit(requests(4), job.Options{})
+		w.drain()
+		w.sim.ClearAnswers()
+		w.later(47*time.Hour + time.Second)
+		w.settle()
+		if w.ended(); len(w.part(1).Files) != 2 || w.part(1).Creations != 2 {
+			t.Errorf("the part is %+v", w.part(1))
+		}
+	})
+	t.Run("deleted", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, setting{})
+		w.answers(geminisim.OpCreate, http.StatusTooManyRequests, "Resource has been exhausted.")
+		w.submit(requests(4), job.Options{})
+		w.drain()
+		w.sim.ClearAnswers()
+		if err := w.options.Batches.DeleteFile(t.Context(), w.part(1).Files[0].Name); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		if w.ended(); len(w.part(1).Files) != 2 || w.part(1).Creations != 3 || len(w.alerts()) > 0 {
+			t.Errorf("the part is %+v", w.part(1))
+		}
+	})
+}
+
+// TestFileNeverThere: where Gemini does not know the file that was just uploaded, the key is suspected.
+func TestFileNeverThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{})
+	w.answers(geminisim.OpCreate, http.StatusForbidden, "You do not have permission to access the File abc or it may not exist.")
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	if p := w.part(1); p.Waits != job.WaitsForAccess || !slices.Equal(w.alerts(), []string{"job-denied"}) {
+		t.Errorf("the part is %+v", p)
+	}
+}
+
+// TestAmbiguousCreation: a creation whose answer is lost blocks its requests until Gemini's list has decided:
+// what was created is collected, and what was not is created then, by itself [J3].
+func TestAmbiguousCreation(t *testing.T) {
+	t.Parallel()
+	for name, happened := range map[string]bool{"created": true, "not created": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, setting{})
+			lost := geminisim.LostAnswer()
+			lost.Perform = happened
+			w.sim.AnswerNext(geminisim.OpCreate, "", lost)
+			w.submit(requests(4), job.Options{MaxAttempts: 1})
+			w.drain()
+			for range 2 { // no time passes for Gemini's list
+				w.clock.Advance(time.Minute)
+				if _, err := w.run(t.Context(), w.options, ledger.Message{Operation: first, Effect: job.StepStart}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if p := w.part(1); p.Waits != job.WaitsForIntent || p.Creations != 1 {
+				t.Errorf("the part is %+v", p)
+			}
+			w.settle()
+			w.ended()
+			want := 2
+			if happened {
+				want = 1
+			}
+			if made := len(w.sim.Batches()); made != 1 || w.part(1).Creations != want {
+				t.Errorf("%d batches after %d creations", made, w.part(1).Creations)
+			}
+		})
+	}
+}
+
+// TestCancelBeforeCreation: a job that is cancelled between upload and creation creates nothing, and deletes
+// what it uploaded.
+func TestCancelBeforeCreation(t *testing.T) {
+	t.Parallel()
+	var w *world
+	w = newWorld(t, setting{transport: func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			answer, err := next.RoundTrip(r)
+			if r.Header.Get("X-Goog-Upload-Command") == "upload, finalize" {
+				w.cancel()
+			}
+			return answer, err
+		})
+	}})
+	w.submit(requests(4), job.Options{})
+	w.settle()
+	if w.ended(); len(w.sim.Batches()) > 0 || w.job().Counts.Failed != 4 || w.part(1).State != job.Dropped {
+		t.Errorf("%+v, %+v", w.job(), w.part(1))
+	}
+	if line := w.lineOf("k0001"); line.Why != "the job was cancelled" || line.Attempts != 0 {
+		t.Errorf("the line is %+v", line)
+	}
+}
+
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+func (t roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+func (w *world) cancel() {
+	w.Helper()
+	if _, err := w.ledger.Jobs.Cancel(w.Context(), nightly, ledger.Decision{By: operator, Why: "a wrong prompt"}); err != nil {
+		w.Error(err)
+	}
+}
+
+// TestTwin: of two batches of a part one is collected. The other is alerted and counted, and runs no effect [J2].
+func TestTwin(t *testing.T) {
+	t.Parallel()
+	var w *world
+	other := ""
+	w = newWorld(t, setting{transport: func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			answer, err := next.RoundTrip(r)
+			if all := w.sim.Batches(); other == "" && len(all) == 2 { // an event about the other one comes first
+				other = all[0].Name
+				if all[0].Name == w.named(answer) {
+					other = all[1].Name
+				}
+				w.deliver(other)
+			}
+			return answer, err
+		})
+	}, sim: geminisim.Config{Faults: geminisim.Faults{CreatesTwice: 1}}})
+	w.submit(requests(4), job.Options{MaxAttempts: 1})
+	w.settle()
+	j := w.ended()
+	if p := w.part(1); p.Twins != 1 || j.Twins != 1 || string(p.Batch) != other || !slices.Equal(w.alerts(), []string{"twin"}) {
+		t.Errorf("the part is %+v, of %s", p, other)
+	}
+	if lines, _ := w.output(files.Results); len(lines) != 4 || w.sim.Sent("k0001") != 2 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// TestNoKey: a process without a key leaves starts to others, and its starts are no failures.
+func TestNoKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{options: func(o steps.Options) steps.Options {
+		o.Batches = nil
+		return o
+	}})
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	if e := w.effectOf(first, job.StepStart); e.Failing != nil || e.Attempts != 0 || e.ClaimableAt.Sub(w.clock.Now()) != time.Minute {
+		t.Errorf("the start is %+v", e)
+	}
+}
