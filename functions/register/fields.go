@@ -21,6 +21,9 @@ import (
 // maxUnknown is how many fields that do not exist are named in an answer.
 const maxUnknown = 20
 
+// maxProblem bounds the text of a problem in an answer, in bytes: it may quote what was sent.
+const maxProblem = 1 << 10
+
 // A reading is what is wrong with the fields of a body, each by itself.
 type reading struct {
 	problems operation.Problems
@@ -84,8 +87,6 @@ func mistyped(into any, err error) string {
 		return "it must be a text"
 	case *int, *int64:
 		return "it must be a whole number"
-	case *[]string:
-		return "it must be a list of texts"
 	case *job.Tolerance:
 		return `it must be a text such as "5" or "1%"`
 	case *time.Time:
@@ -130,7 +131,7 @@ func fit(body []byte, form string) error {
 func bad(problems operation.Problems) error {
 	texts := make([]string, len(problems))
 	for i, problem := range problems {
-		texts[i] = problem.Error()
+		texts[i] = diag.Cut(problem.Error(), maxProblem)
 	}
 	return &httpfunc.Error{
 		Status: http.StatusBadRequest, Message: "the request is invalid: " + strings.Join(texts, "; "), Problems: texts,

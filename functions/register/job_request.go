@@ -14,7 +14,9 @@ import (
 type jobRequest struct {
 	operation.Submission
 	job.Options
-	Input json.RawMessage `json:"input"`
+	// RetryOn is read last, in place of the options': a long list would take many times its bytes.
+	RetryOn json.RawMessage `json:"retryOn"`
+	Input   json.RawMessage `json:"input"`
 }
 
 // A jobInput is what a submitter says about the input, an object of job storage.
@@ -28,6 +30,9 @@ type jobInput struct {
 
 // leastLine is how many bytes a request takes in an input at least.
 const leastLine = len(`{"key":"a","request":{}}` + "\n")
+
+// maxRetryOn bounds the JSON of retryOn, in bytes.
+const maxRetryOn = 100
 
 var sha256Pattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
@@ -44,6 +49,11 @@ func parseJobRequest(
 	}
 	var request jobRequest
 	read := readFields(body, &request)
+	if given := request.RetryOn; given != nil {
+		if len(given) > maxRetryOn || json.Unmarshal(given, &request.Options.RetryOn) != nil {
+			problems.Add("retryOn", `it must be a list of "invalid", "truncated" or both`)
+		}
+	}
 	input, wrong := parseJobInput(request.Input, key, storage)
 	asked := ledger.JobRequest{
 		Key: key, Submission: request.Submission, Options: request.Options, Input: input, Storage: storage,

@@ -133,7 +133,7 @@ func TestJobRefused(t *testing.T) {
 		"id: ", `"soon": there is no such parameter`, `"modell": there is no such field; did you mean model?`,
 		"maxAttempts: it must be a whole number", "maxBatches: it must be from 1 to 100", "validate: ", "model: ",
 		"correlationId: a job has none", `maxFailures: it must be a text such as "5" or "1%"`,
-		"retryOn: it must be a list of texts", "input.sha256: ", "input.requests: ", "input.tokens: ",
+		`retryOn: it must be a list of "invalid"`, "input.sha256: ", "input.requests: ", "input.tokens: ",
 		`input."size": there is no such field`, "input.object: it must be a text",
 	} {
 		if strings.Count(got, says) != 1 {
@@ -150,6 +150,7 @@ func TestJobRefused(t *testing.T) {
 		{"/jobs/night", `{"model":"m","input":{"sha256":"` + aDigest + `","bytes":0,"requests":1}}`, "input.bytes"},
 		{"/jobs/night", `{"model":"m","input":{"sha256":"` + aDigest + `","bytes":99,"requests":1,"object":"x"}}`,
 			w.storage.String() + "/night/" + aDigest + "/input.jsonl"},
+		{"/jobs/night", jobBody(aDigest, `,"retryOn":["`+strings.Repeat("x", 99)+`"]`), "retryOn: it must be a list"},
 		{"/jobs/a/b", jobBody(aDigest, ""), "a job's id is"},
 		{"/jobs/night:cancel", `{"why":7}`, "by: it is missing"},
 		{"/jobs/night:cancel", `{"by":"ann"}`, "why: it is missing"},

@@ -18,14 +18,29 @@ func TestParseMemory(t *testing.T) {
 	for i := 0; members.Len() < httpfunc.MaxBody-200; i++ {
 		fmt.Fprintf(&members, `"%x":1,`, i)
 	}
-	for name, body := range map[string]string{
-		"unknown fields": `{` + members.String() + `"name":"batches/a"}`,
-		"metadata":       `{"name":"batches/a","metadata":{` + members.String() + `"a":1}}`,
-		"a field":        `{"name":{` + members.String() + `"a":1}}`,
+	registration := func(body string) error {
+		_, _, err := register.Parse([]byte(body), time.Now())
+		return err
+	}
+	job := func(body string) error {
+		_, err := register.ParseJobRequest("jobs/a", []byte(body), "file:///jobs", nil)
+		return err
+	}
+	for name, c := range map[string]struct {
+		body  string
+		parse func(string) error
+	}{
+		"unknown fields":    {`{` + members.String() + `"name":"batches/a"}`, registration},
+		"metadata":          {`{"name":"batches/a","metadata":{` + members.String() + `"a":1}}`, registration},
+		"a field":           {`{"name":{` + members.String() + `"a":1}}`, registration},
+		"an input":          {`{"model":"m","input":{` + members.String() + `"a":1}}`, job},
+		"options":           {`{"model":"m",` + members.String() + `"a":1}`, job},
+		"outcomes to retry": {`{"model":"m","retryOn":["x"` + strings.Repeat(`,""`, httpfunc.MaxBody/3-20) + `]}`, job},
+		"metadata of a job": {`{"model":"m","metadata":{` + members.String() + `"a":1}}`, job},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, _, err := register.Parse([]byte(body), time.Now())
+		err := c.parse(c.body)
 		runtime.ReadMemStats(&after)
 		if err == nil || len(err.Error()) > 8<<10 {
 			t.Errorf("%s: an error of %d bytes", name, len(fmt.Sprint(err)))
