@@ -240,7 +240,7 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// TestSlowUpload: an upload may take hours, while each minute brings a megabyte [W7].
+// TestSlowUpload: an upload may take hours, while each minute brings a megabyte [G7].
 func TestSlowUpload(t *testing.T) {
 	t.Parallel()
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
