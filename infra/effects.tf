@@ -113,6 +113,7 @@ resource "google_cloudfunctions2_function" "effects" {
     google_secret_manager_secret_iam_member.effects_reads_own_secrets,
     google_storage_bucket_iam_member.effects_creates_results,
     google_storage_bucket_iam_member.effects_reads_results,
+    google_storage_bucket_iam_member.effects_uses_jobs,
   ]
 }
 

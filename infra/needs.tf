@@ -14,6 +14,6 @@ locals {
     ]
   ]))
 
-  # An effect fetches the result of a batch.
-  effects_ask_gemini = anytrue([for effect in try(yamldecode(var.effects), []) : can(effect.each) || try(effect.do == "results", false)])
+  # An effect fetches the result of a batch, or there are jobs, whose batches Effects creates and reads.
+  effects_ask_gemini = var.job_bucket != null || anytrue([for effect in try(yamldecode(var.effects), []) : can(effect.each) || try(effect.do == "results", false)])
 }

@@ -10,6 +10,7 @@ locals {
     OPLEDGER_WEBHOOK_SECRET        = "projects/${var.project}/secrets/${google_secret_manager_secret.webhook.secret_id}"
     OPLEDGER_GEMINI_API_KEY_SECRET = "projects/${var.project}/secrets/${google_secret_manager_secret.gemini_api_key.secret_id}"
     OPLEDGER_EFFECT_SECRET         = one([for secret in google_secret_manager_secret.effect : "projects/${var.project}/secrets/${secret.secret_id}"])
+    OPLEDGER_JOB_STORAGE           = one([for bucket in google_storage_bucket.jobs : "gs://${bucket.name}"])
     OPLEDGER_EFFECTS_SLOTS         = var.scaling.effects.concurrency
     OPLEDGER_EFFECTS_TIMEOUT       = "${local.effects_seconds}s"
     GOMEMLIMIT                     = "${floor(local.effects_mebibytes * 0.7)}MiB"
@@ -34,6 +35,7 @@ locals {
     OPLEDGER_MAX_ATTEMPTS          = var.max_attempts
     OPLEDGER_RETRY_FOR             = var.retry_for
     OPLEDGER_RESULTS_KEPT          = var.results_kept
+    OPLEDGER_MAX_BATCHES           = var.max_batches
     OPLEDGER_RESTORED_AT           = var.restored_at
     OPLEDGER_EFFECTS               = var.effects
     OPLEDGER_TERMINAL_TRANSITIONS  = var.terminal_transitions

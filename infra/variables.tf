@@ -130,6 +130,17 @@ variable "results_buckets" {
   }
 }
 
+variable "job_bucket" {
+  description = "Name of the bucket that is made for what jobs read and write; names of buckets are unique worldwide. Null: no jobs."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.job_bucket == null || can(regex("^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$", var.job_bucket))
+    error_message = "job_bucket must be the name of a bucket such as my-project-jobs, without gs:// and without a path."
+  }
+}
+
 variable "scaling" {
   description = "Instances of each function, requests that one instance takes at once, and its memory."
   type = object({

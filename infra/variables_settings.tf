@@ -127,6 +127,17 @@ variable "results_kept" {
   }
 }
 
+variable "max_batches" {
+  description = "OPLEDGER_MAX_BATCHES: how many batches of jobs run at once, of all jobs together; Gemini lets a project have 100."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.max_batches == null || try(var.max_batches >= 1 && var.max_batches <= 100 && floor(var.max_batches) == var.max_batches, false)
+    error_message = "max_batches must be a whole number from 1 to 100."
+  }
+}
+
 variable "restored_at" {
   description = "OPLEDGER_RESTORED_AT: when the ledger was last restored from a backup; fences go on from there. See playbooks/restored.md."
   type        = string

@@ -53,6 +53,9 @@ accounts=(webhook register reconcile effects push scheduler build)
 apis=(artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudscheduler firestore iam logging monitoring pubsub
   run secretmanager storage)
 
+# The bucket that jobs use, which deploy makes; empty: there are no jobs.
+job_bucket=''
+
 # account prints the address of one of the service accounts.
 account() { printf %s "$prefix-$1@$accounts_at"; }
 
@@ -93,6 +96,7 @@ deployed_value() {
     OPLEDGER_EFFECTS_TIMEOUT) text=$effects_timeout ;;
     GOMEMLIMIT) text=$effects_memory_limit ;;
     OPLEDGER_EFFECT_SECRET) text=projects/$project/secrets/$effect_secret ;;
+    OPLEDGER_JOB_STORAGE) text=gs://$job_bucket ;;
     *) return 1 ;;
   esac
 }

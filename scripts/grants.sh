@@ -28,13 +28,14 @@ policy() { ask "$@" "${policy_flags[@]}"; }
 
 # check_grants reports every role of the table, and every grant beside them that is the deployment's to take away.
 check_grants() {
-  local kind name
+  local kind name names
   while read -r -u 3 kind name; do
     [[ $name != effect-secret || -n $signs || -n $(ask secrets describe "$effect_secret" '--format=value(name)') ]] || continue
     check_grants_on "$kind" "$name"
   done 3< <(things)
+  every_bucket
   while read -r -u 3 name; do
-    [[ " ${buckets[*]-} " == *" $name "* ]] ||
+    [[ " ${names[*]-} " == *" $name "* ]] ||
       too_much "$(policy storage buckets get-iam-policy "gs://$name")" "storage buckets ACTION gs://$name" "$(ours_on bucket -)"
   done 3< <(ask storage buckets list '--format=value(name)')
 }

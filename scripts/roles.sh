@@ -5,12 +5,13 @@
 # The buckets that results effects write to. They are the operator's own, named by --results-bucket.
 buckets=()
 
-# add_bucket reads a bucket's name, with or without gs://. A role is granted on the whole bucket.
-add_bucket() {
-  local name=${1#gs://}
-  [[ $name =~ ^[a-z0-9][a-z0-9._-]*$ ]] || wrong "--results-bucket takes the name of a bucket, without a path, not $1"
-  buckets+=("$name")
+# bucket_name OPTION VALUE keeps in the variable text a bucket's name, given with or without gs://. A role is granted on
+# the whole bucket.
+bucket_name() {
+  text=${2#gs://}
+  [[ $text =~ ^[a-z0-9][a-z0-9._-]*$ ]] || wrong "$1 takes the name of a bucket, without a path, not $2"
 }
+add_bucket() { bucket_name --results-bucket "$1"; buckets+=("$text"); }
 
 # The callers of Register, by --register-caller.
 callers=()
@@ -38,14 +39,15 @@ member() {
   esac
 }
 
-# names_of KIND NAME keeps in the array names what an entry of the table is about: one thing, all of the buckets, or all of the
-# secrets that effects name.
+# names_of KIND NAME ONLY keeps in the array names what an entry of the table is about: one thing, the buckets of that
+# choice, or all of the secrets that effects name.
 names_of() {
   local kind name
   names=("$2")
-  case $1 in
-    bucket) names=(${buckets[@]+"${buckets[@]}"}) ;;
-    own-secret)
+  case $1:$3 in
+    bucket:results_buckets) names=(${buckets[@]+"${buckets[@]}"}) ;;
+    bucket:job_bucket) names=(${job_bucket:+"$job_bucket"}) ;;
+    own-secret:*)
       names=()
       while read -r kind name; do [ "$kind" != secret ] || names+=("$name"); done <<<"$asking"
       ;;
@@ -99,7 +101,7 @@ grant() {
       project) condition=(--condition=None) ;;
       *) condition=() ;;
     esac
-    names_of "$kind" "$name"
+    names_of "$kind" "$name" "$only"
     grantees_of "$who" "$only"
     for name in ${names[@]+"${names[@]}"}; do
       policy_command add-iam-policy-binding "$kind" "$name"

@@ -43,6 +43,7 @@ value() {
   case $1 in
     OPLEDGER_WEBHOOK_URL) text=${webhook_url:-$webhook_uri} ;;
     OPLEDGER_EFFECT_SECRET) [ -z "$sign_effects" ] || deployed_value "$1" ;;
+    OPLEDGER_JOB_STORAGE) [ -z "$job_bucket" ] || deployed_value "$1" ;;
     *) deployed_value "$1" || operator "$1" ;;
   esac
 }

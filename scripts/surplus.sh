@@ -5,23 +5,34 @@
 
 # things prints what the roles of the table are on, each thing once: "KIND NAME". The project stands for its parts.
 things() {
-  local names name kind
+  local names name
   table role | awk '{ sub(/^(database|source)$/, "project", $3) } $3 == "project" { $4 = "-" } $3 !~ /^(bucket|own-secret)$/ && !seen[$3, $4]++ { print $3, $4 }'
-  for kind in bucket own-secret; do
-    names_of "$kind" -
-    for name in ${names[@]+"${names[@]}"}; do printf '%s %s\n' "$kind" "$name"; done
-  done
+  every_bucket
+  for name in ${names[@]+"${names[@]}"}; do printf 'bucket %s\n' "$name"; done
+  names_of own-secret - -
+  for name in ${names[@]+"${names[@]}"}; do printf 'own-secret %s\n' "$name"; done
+}
+
+# every_bucket keeps in the array names each bucket on which the deployment grants something, once.
+every_bucket() {
+  names=(${buckets[@]+"${buckets[@]}"})
+  [[ -z $job_bucket || " ${names[*]-} " == *" $job_bucket "* ]] || names+=("$job_bucket")
 }
 
 # roles_on KIND NAME keeps in the variable entries those of the table for one of the things, without its kind and name,
-# a line each: "WHO ROLE CONDITION ONLY WHY…".
+# a line each: "WHO ROLE CONDITION ONLY WHY…". The name - stands for any bucket or secret.
 roles_on() {
-  local who role kind name rest condition IFS=' '
+  local who role kind name rest condition names IFS=' '
   entries=''
   while read -r who role kind name rest; do
     case $1:$kind:$name in
       project:database:* | project:source:*) condition=$kind ;;
-      bucket:bucket:* | own-secret:own-secret:* | "$1:$1:$2") condition=- ;;
+      bucket:bucket:*)
+        names_of bucket - "${rest%% *}"
+        [[ $2 = - || " ${names[*]-} " == *" $2 "* ]] || continue
+        condition=-
+        ;;
+      own-secret:own-secret:* | "$1:$1:$2") condition=- ;;
       *) continue ;;
     esac
     entries+=${entries:+$'\n'}"$who $role $condition $rest"
@@ -58,7 +69,7 @@ ours_on() {
   local entries roles='' role ours IFS='|'
   ours="serviceAccount:$prefix-(${accounts[*]})@${accounts_at//./\\.}"
   case $1 in project | bucket | own-secret)
-    roles_on "$1" "$2"
+    if [ "$1" = bucket ]; then roles_on bucket -; else roles_on "$1" "$2"; fi
     while IFS=' ' read -r _ role _; do
       [[ "|$roles|" == *"|$role|"* ]] || roles+=${roles:+|}$role
     done <<<"$entries"
@@ -162,10 +173,11 @@ withdraw() {
       quietly "${about[@]}"
     fi
   done 3< <(things)
-  quietly on_each take_away "storage buckets" gs:// "$(ours_on bucket -)" ${buckets[@]+"${buckets[@]}"}
+  every_bucket
+  quietly on_each take_away "storage buckets" gs:// "$(ours_on bucket -)" ${names[@]+"${names[@]}"}
   # Handlers in Go may read secrets that only the operator knows of, so what is on the others is left to the operator. A
   # secret may be named with the project's number, so the last part of the name counts.
-  names_of own-secret -
+  names_of own-secret - -
   quietly on_each point_out secrets '' "$(ours_on own-secret -)" "$webhook_secret" "$gemini_secret" "$effect_secret" \
     ${names[@]+"${names[@]##*/}"}
 }

@@ -17,6 +17,7 @@ run "roles_are_exactly_these" {
     register_callers = ["serviceAccount:submitter@a-project.iam.gserviceaccount.com"]
     sign_effects     = true
     results_buckets  = ["a-results", "b-results"]
+    job_bucket       = "a-jobs"
     confirm          = "always"
     effects          = "[{name: a, on: [SUCCEEDED], do: log, each: item}]"
   }
@@ -103,6 +104,13 @@ run "roles_are_exactly_these" {
   }
 
   assert {
+    condition = ["${google_storage_bucket_iam_member.effects_uses_jobs[0].member} ${google_storage_bucket_iam_member.effects_uses_jobs[0].role} ${google_storage_bucket_iam_member.effects_uses_jobs[0].bucket}"] == [
+      "${google_service_account.effects.member} roles/storage.objectUser a-jobs"
+    ]
+    error_message = "Effects, and no other function, uses the bucket of jobs."
+  }
+
+  assert {
     condition = [
       for binding in [
         google_cloud_run_v2_service_iam_member.webhook_public[0],
@@ -152,6 +160,11 @@ run "nobody_calls_register_unless_said" {
   assert {
     condition     = length(google_storage_bucket_iam_member.effects_creates_results) == 0 && length(google_storage_bucket_iam_member.effects_reads_results) == 0
     error_message = "Effects writes to no bucket unless it is told to."
+  }
+
+  assert {
+    condition     = length(google_storage_bucket.jobs) == 0 && length(google_storage_bucket_iam_member.effects_uses_jobs) == 0
+    error_message = "There is no bucket for jobs unless one is named."
   }
 }
 
@@ -227,6 +240,17 @@ run "items_are_fetched_with_the_key" {
 run "results_are_fetched_with_the_key" {
   variables {
     effects = "[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]"
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 1
+    error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "jobs_are_done_with_the_key" {
+  variables {
+    job_bucket = "a-jobs"
   }
 
   assert {

@@ -26,6 +26,7 @@ type everyGroup struct {
 	Endpoint      Endpoint
 	Handlers      Handlers
 	Results       Results
+	Jobs          Jobs
 	Instance      Instance
 	Port          Port
 	Access        Access

@@ -107,6 +107,8 @@ func perThousand(t *testing.T) []line {
 		{"log: about 4 KiB an operation", "4,000 log-KiB"},
 		{"a thousand items of a batch, each done once; twice that with `results`", fmt.Sprintf(
 			"1,000 × %d writes", ledgertest.BillItem.Writes)},
+		{"a thousand batches of jobs, about: documents, a minute of Effects each, objects created and read",
+			"1,000 × (60 reads + 30 writes + 60 vCPU-seconds + 30 GiB-seconds + 20 bucket-writes + 20 bucket-reads)"},
 		{"each day that they are pending, with a webhook", "1,000 × (" + documents(ledgertest.BillDeliveredDay) + ")"},
 		{"each day that they are pending, without", "1,000 × (" + documents(ledgertest.BillPolledDay) + ")"},
 	}
@@ -179,6 +181,7 @@ func perGiB(t *testing.T) []line {
 	return []line{
 		{"what is stored, with its indexes", "1 stored-GiB"},
 		{"daily backups, each whole and kept for `backup_days`", days + " backup-GiB"},
+		{"each GB of the inputs and results of jobs, in their bucket", "1 bucket-GB"},
 		{"`point_in_time_recovery`, which is off: a GiB of versions of the last 7 days", "1 recovery-GiB"},
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 func drills() []drill {
-	return slices.Concat(drillsOfPasses, drillsOfOperations, drillsOfWebhook, drillsOfEffects, drillsOfPlatform,
-		drillsOfServe())
+	return slices.Concat(drillsOfPasses, drillsOfOperations, drillsOfWebhook, drillsOfEffects, drillsOfJobs,
+		drillsOfPlatform, drillsOfServe())
 }
 
 // done plans the effects of an operation that ended, and returns its name.

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -24,11 +25,17 @@ import (
 // run pushes a message to the function, whose own effect is own; nil: it succeeds.
 func (w *world) run(m ledger.Message, own func()) {
 	w.Helper()
+	w.runOn(w.runs(false, own), m)
+}
+
+// runOn pushes a message to the function.
+func (w *world) runOn(function effects.Function, m ledger.Message) {
+	w.Helper()
 	data, err := json.Marshal(m)
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.post(w.runs(false, own), http.Header{}, push(string(data)))
+	w.post(function, http.Header{}, push(string(data)))
 }
 
 // push is the body that Pub/Sub sends.
@@ -55,6 +62,12 @@ func (w *world) runs(paused bool, own func()) effects.Function {
 	if err != nil {
 		w.Fatal(err)
 	}
+	maps.Copy(handlers, w.steps(nil))
+	return w.function(handlers, paused)
+}
+
+// function is Effects with these handlers.
+func (w *world) function(handlers map[string]effect.Handler, paused bool) effects.Function {
 	return effects.New(effects.Options{
 		Runner: effect.NewRunner(w.ledger, handlers), Paused: paused, Now: w.clock.Now, Log: w.log("effects"),
 	})

@@ -24,7 +24,7 @@ func TestSignalsMatchWhatIsPrinted(t *testing.T) {
 	signals := readTable[[]signal](t, "signals.json")
 	seen := &tally{}
 	t.Run("in", func(t *testing.T) { // ends when the parallel situations have
-		for _, s := range slices.Concat(ofWebhook, ofProofs, ofRegister, ofReconcile, ofEffects, ofStarts()) {
+		for _, s := range slices.Concat(ofWebhook, ofProofs, ofRegister, ofReconcile, ofEffects, ofJobs, ofStarts()) {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)

@@ -103,7 +103,7 @@ func TestSecretRoles(t *testing.T) {
 		key(cloud.GeminiKey(t.Context(), settings(secretsOf(t, "reconcile", rotated))))
 
 		effects := settings(secretsOf(t, "effects", rotated))
-		key("", errOf(cloud.Results(t.Context(), config.Results{Wanted: true, Gemini: effects})))
+		key("", errOf(cloud.Results(t.Context(), config.Results{Wanted: true, Gemini: effects}, nil)))
 		var sign config.EffectSecret
 		if err := sign.UnmarshalText([]byte(effectSecret)); err != nil {
 			t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 )
 
 // needs prints the functions that ask Gemini with the settings in environ, one a line: Reconcile always,
-// Webhook if it confirms unverified deliveries, Effects if an effect fetches the results of a batch.
-// Then it prints "secret NAME" for each secret that an effect names. Whether the API key is set is not
-// checked. The error joins the problems of the settings.
+// Webhook if it confirms unverified deliveries, Effects if an effect fetches the results of a batch, or if
+// there are jobs. Then it prints "secret NAME" for each secret that an effect names. Whether the API key is
+// set is not checked. The error joins the problems of the settings.
 func needs(environ []string, w io.Writer) error {
 	// Whether a key is set here says nothing of the deployment, which has it in a secret.
 	environ = slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
@@ -27,6 +27,7 @@ func needs(environ []string, w io.Writer) error {
 	effects, effectsErr := config.Parse[struct {
 		Ledger  config.Ledger
 		Results config.Results
+		Jobs    config.Jobs
 	}](environ)
 	if err := errors.Join(err, effectsErr); err != nil {
 		return err
@@ -35,7 +36,7 @@ func needs(environ []string, w io.Writer) error {
 		_, err = fmt.Fprintln(w, "webhook")
 	}
 	_, reconcileErr := fmt.Fprintln(w, "reconcile")
-	if effects.Results.Wanted {
+	if effects.Results.Wanted || effects.Jobs.Storage != "" {
 		_, effectsErr = fmt.Fprintln(w, "effects")
 	}
 	return errors.Join(err, reconcileErr, effectsErr, printSecrets(effects.Ledger.Effects, w))

@@ -24,6 +24,7 @@ func TestNeeds(t *testing.T) {
 		{"an effect that writes results", []string{
 			"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]",
 		}, "reconcile effects"},
+		{"jobs", []string{"OPLEDGER_JOB_STORAGE=gs://my-jobs"}, "reconcile effects"},
 		{"secrets of effects, each once", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: http, urlSecret: " +
 			"projects/p/secrets/u, tokenSecret: projects/p/secrets/t}, {name: b, on: [FAILED], do: http, urlSecret: " +
 			"projects/p/secrets/u, headerSecrets: {X-A: \"env:A\", X-B: projects/q/secrets/b}}]"},

@@ -21,7 +21,7 @@ func deploy(t *testing.T, w world, args ...string) run {
 // options are most of what a deployment may have.
 var options = []string{
 	"--gemini-key-file", keyFile, "--sign-effects", "--register-caller", "group:submitters@example.com",
-	"--location=eur3", "--results-bucket", "my-results",
+	"--location=eur3", "--results-bucket", "my-results", "--job-bucket", "gs://my-jobs",
 	"--notify", "ops@example.com", "--notify=projects/my-project/notificationChannels/7",
 	"--set", "OPLEDGER_EFFECTS=- {name: a, do: \"it's\"}\n- b", "--set", "OPLEDGER_INTERVAL=10m",
 }
@@ -103,7 +103,7 @@ func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	options := []string{
 		"--gemini-key-file", keyFile, "--register-caller", "user:a@example.com", "--sign-effects", "--results-bucket",
-		"gs://my-results",
+		"gs://my-results", "--job-bucket", "my-jobs",
 	}
 	for _, setting := range table(t, "setting") {
 		if value := "value of " + setting[0]; setting[1] == "operator" {
@@ -258,8 +258,10 @@ func TestWrongUse(t *testing.T) {
 			"OPLEDGER_TOPIC=t"},
 		"GEMINI_API_KEY: it is not for deployed functions": {"scripts/deploy", "--project", "p", "--set",
 			"GEMINI_API_KEY=hunter2"},
-		"takes the name of a bucket, without a path, not gs://b/p": {"scripts/deploy", "--project", "p", "--results-bucket",
-			"gs://b/p"},
+		"--results-bucket takes the name of a bucket, without a path, not gs://b/p": {"scripts/deploy", "--project", "p",
+			"--results-bucket", "gs://b/p"},
+		"--job-bucket takes the name of a bucket, without a path, not gs://b/p": {"scripts/deploy", "--project", "p",
+			"--job-bucket", "gs://b/p"},
 		"--notify takes an e-mail address, or a channel": {"scripts/deploy", "--project", "p", "--notify", "ops"},
 		"OPLEDGER_INTERVAL: it must divide the hour": {"scripts/deploy", "--project", "p", "--set",
 			"OPLEDGER_INTERVAL=7m"},

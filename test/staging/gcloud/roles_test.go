@@ -36,7 +36,9 @@ func (r role) resource() (kind, name string) {
 	case "database", "source", "project":
 		return "projects", project
 	case "bucket":
-		return "storage buckets", "gs://my-results"
+		return "storage buckets", map[string]string{
+			"results_buckets": "gs://my-results", "job_bucket": "gs://my-jobs",
+		}[r.only]
 	case "own-secret":
 		return "secrets", ownSecret
 	case "account":

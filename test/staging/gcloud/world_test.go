@@ -2,7 +2,10 @@ package gcloud
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -72,6 +75,8 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud firestore backups schedules list`, Out: "w-1 SUNDAY 8467200s\nd-1 daily 604800s\n"},
 		{Pattern: `^gcloud firestore indexes composite list`, Out: composite.String()},
 		{Pattern: `^gcloud firestore indexes fields list`, Out: fields.String()},
+		{Pattern: bucketAccess, Out: "True enforced\n"},
+		{Pattern: bucketLifecycle, Out: "SetStorageClass age=30\n" + lifecycle(t)},
 		{Pattern: `^gcloud secrets versions list`, Out: "1\n"},
 		{Pattern: `^gcloud secrets list`, Out: "opledger-webhook-secret\nopledger-gemini-api-key\nopledger-effect-secret\n"},
 		{Pattern: `^gcloud secrets describe`, Out: "projects/123/secrets/one\n"},
@@ -100,6 +105,43 @@ func deployed(t *testing.T) world {
 	return w
 }
 
+// What doctor asks about the bucket of jobs.
+const (
+	bucketAccess    = `^gcloud storage buckets describe gs://my-jobs .*uniform_bucket_level_access`
+	bucketLifecycle = `^gcloud storage buckets describe gs://my-jobs .*--flatten=lifecycle_config`
+)
+
+// lifecycle is how gcloud prints the rules of infra/lifecycle.json, which deploy gives to the bucket of jobs.
+func lifecycle(t *testing.T) string {
+	t.Helper()
+	dir, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "infra", "lifecycle.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules struct {
+		Rule []struct {
+			Action    struct{ Type string }
+			Condition struct {
+				Age           int
+				MatchesPrefix []string
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &rules); err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for _, r := range rules.Rule {
+		fmt.Fprintf(&lines, "%s age=%d;matchesPrefix=['%s']\n", r.Action.Type, r.Condition.Age,
+			strings.Join(r.Condition.MatchesPrefix, "', '"))
+	}
+	return lines.String()
+}
+
 // concurrency is how many requests an instance gets at once.
 const concurrency = "20"
 
@@ -115,6 +157,7 @@ func described(t *testing.T, function string) string {
 			"OPLEDGER_WEBHOOK_SECRET":        "projects/my-project/secrets/opledger-webhook-secret",
 			"OPLEDGER_GEMINI_API_KEY_SECRET": "projects/my-project/secrets/opledger-gemini-api-key",
 			"OPLEDGER_EFFECT_SECRET":         "projects/my-project/secrets/opledger-effect-secret",
+			"OPLEDGER_JOB_STORAGE":           "gs://my-jobs",
 			"OPLEDGER_EFFECTS_SLOTS":         concurrency,
 			"OPLEDGER_EFFECTS_TIMEOUT":       "540s",
 			"GOMEMLIMIT":                     "358MiB",

@@ -1,0 +1,58 @@
+package infra_test
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/job"
+)
+
+// ofJob returns a situation of a job that was split. Each step is a message to Effects.
+func ofJob(name string, provoke func(w *world), want ...string) situation {
+	return situation{"jobs: " + name, func(w *world) {
+		w.hasJob()
+		w.forget()
+		provoke(w)
+	}, append([]string{"effects"}, want...)}
+}
+
+var ofJobs = []situation{
+	ofJob("a batch that starts, ends and is collected", func(w *world) {
+		w.startedAndEnded(geminisim.StateSucceeded)
+		w.step(job.StepCollect, nil)
+	}),
+	ofJob("Gemini refuses the key", func(w *world) {
+		w.step(job.StepStart, refusing("/upload/", http.StatusForbidden, "PERMISSION_DENIED"))
+	}, "jobs"),
+	ofJob("Gemini takes no further batch for a while", func(w *world) {
+		m := w.step(job.StepStart, refusing(":batchGenerateContent", http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"))
+		w.clock.Advance(time.Hour)
+		w.again(m, refusing(":batchGenerateContent", http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"))
+	}),
+	ofJob("Gemini takes no further batch for six hours", func(w *world) {
+		m := w.step(job.StepStart, refusing(":batchGenerateContent", http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"))
+		w.clock.Advance(6 * time.Hour)
+		w.again(m, refusing(":batchGenerateContent", http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"))
+	}, "jobs"),
+	ofJob("a part has a second batch", func(w *world) {
+		w.step(job.StepStart, w.createdTwice())
+	}, "jobs"),
+	ofJob("Gemini has had no result for a day", func(w *world) {
+		w.startedAndEnded(geminisim.StateSucceeded)
+		gone := refusing(":download", http.StatusNotFound, "NOT_FOUND")
+		m := w.step(job.StepCollect, gone)
+		w.clock.Advance(24 * time.Hour)
+		w.again(m, gone)
+	}, "effects-failing", "jobs"),
+	ofJob("a line of a result answers no request", func(w *world) {
+		w.sim.Close()
+		w.sim = geminisim.New(geminisim.Config{Now: w.clock.Now, Faults: geminisim.Faults{ForeignLines: 1}})
+		w.startedAndEnded(geminisim.StateSucceeded)
+		w.step(job.StepCollect, nil)
+	}, "jobs"),
+	ofJob("a batch is cancelled elsewhere", func(w *world) {
+		w.startedAndEnded(geminisim.StateCancelled)
+		w.step(job.StepCollect, nil)
+	}, "jobs"),
+}
