@@ -19,10 +19,13 @@ import (
 func FilterFlags(cmd *cobra.Command, filter *ledger.Filter, states *[]string, collection *string) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(states, "state", nil, "only operations in this state, such as RUNNING; several: FAILED,EXPIRED")
-	flags.StringVar(collection, "collection", "", "only operations of this collection, such as batches")
+	flags.StringVar(collection, "collection", "", "only operations of this collection, such as batches or jobs")
 	flags.StringVar(&filter.JobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
 	terminal.Selectors(cmd, "state", "collection", "job-kind")
 }
+
+// Collections returns every collection of a ledger: those of Gemini, and its jobs.
+func Collections() []operation.Collection { return append(operation.Collections(), operation.Jobs) }
 
 // ParseFilter adds to a filter what was typed.
 func ParseFilter(f ledger.Filter, states []string, collection string) (ledger.Filter, error) {
@@ -42,7 +45,7 @@ func ParseFilter(f ledger.Filter, states []string, collection string) (ledger.Fi
 	if collection != "" {
 		var ok bool
 		if f.Collection, ok = operation.ParseCollection(collection); !ok {
-			all := operation.Collections()
+			all := Collections()
 			return f, fmt.Errorf("--collection: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(collection),
 				diag.DidYouMean(collection, all))
 		}

@@ -105,6 +105,7 @@ func TestUnread(t *testing.T) {
 	needs := map[string][]string{
 		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger cancel": {"batches/a", "--reason", "r"},
 		"opledger forget":  {"batches/a", "--yes"},
+		"opledger release": {"jobs/a/00001", "--reason", "r"},
 		"opledger results": {"batches/a"},
 		"opledger show":    {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
@@ -119,6 +120,7 @@ func TestUnread(t *testing.T) {
 		"opledger submit batch": {"--model", "m", "--file", "files/x"}, "opledger submit video": {"--model", "m", "--prompt",
 			"p"},
 		"opledger submit interaction": {"--model", "m", "--input", "x"},
+		"opledger submit job":         {"-", "--id", "a", "--model", "m"},
 		"opledger webhook create":     {"--url", "https://h", "--secret", "projects/p/secrets/s"},
 		"opledger webhook delete":     {"w1"},
 	}

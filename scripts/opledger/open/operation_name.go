@@ -2,7 +2,9 @@ package open
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -14,14 +16,29 @@ import (
 // An OperationName is an operation as it was named on the command line.
 type OperationName struct{ operation.Name }
 
-// ParseOperationName reads the name of an operation, which may be its bare id. The error is one of usage.
+// ParseOperationName reads the name of an operation, which may be its bare id, or the key of a job's part. The
+// error is one of usage.
 func ParseOperationName(text string) (OperationName, error) {
+	if part := strings.TrimRight(strings.TrimSpace(text), "/"); isPart(part) {
+		return OperationName{operation.Name{Key: operation.Key(part), Resource: part}}, nil
+	}
 	name, err := operation.ParseName(text, "")
 	if err != nil {
 		return OperationName{}, terminal.Usage(err)
 	}
 	return OperationName{name}, nil
 }
+
+func isPart(text string) bool {
+	_, _, ok := operation.ParsePart(text)
+	return ok
+}
+
+// IsPart reports whether it is the key of a part of a job, which has no record of its own.
+func (n OperationName) IsPart() bool { return isPart(string(n.Key)) }
+
+// IsJob reports whether it names a job, as jobs/ID does.
+func (n OperationName) IsJob() bool { return n.Key.Collection() == operation.Jobs }
 
 // KeyIn returns the operation's key. A bare id names the one operation in the ledger that has it, in
 // any collection.
@@ -30,6 +47,11 @@ func (n OperationName) KeyIn(ctx context.Context, l *ledger.Ledger) (operation.K
 	if err != nil {
 		return "", err
 	}
+	job, err := n.job(ctx, l)
+	if err != nil {
+		return "", err
+	}
+	found = append(found, job...)
 	switch len(found) {
 	case 0:
 		return n.Key, nil
@@ -38,5 +60,22 @@ func (n OperationName) KeyIn(ctx context.Context, l *ledger.Ledger) (operation.K
 	default:
 		return "", fmt.Errorf("%s is the id of several operations; name %s", phrase.Safe(n.Resource),
 			phrase.Safe(diag.OneOf(found)))
+	}
+}
+
+// job returns the job that has a bare id, if there is one.
+func (n OperationName) job(ctx context.Context, l *ledger.Ledger) ([]operation.Key, error) {
+	key, err := operation.JobKey(n.Resource)
+	if err != nil || n.Key.Collection() != "" {
+		return nil, nil //nolint:nilerr // it is the id of no job
+	}
+	_, err = l.Operations.Read(ctx, key)
+	switch {
+	case err == nil, errors.As(err, new(ledger.Broken)):
+		return []operation.Key{key}, nil
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, nil
+	default:
+		return nil, err
 	}
 }

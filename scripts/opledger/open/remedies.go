@@ -22,6 +22,15 @@ func WithRemedy(err error) error {
 		return fmt.Errorf("%w; opledger list --conflict shows those that have one", err)
 	case errors.Is(err, ledger.ErrRegistered):
 		return fmt.Errorf("%w; opledger list --unregistered shows those that are not", err)
+	case errors.Is(err, ledger.ErrNoJob):
+		return fmt.Errorf("%w; opledger list --collection jobs shows those it has", err)
+	case errors.Is(err, ledger.ErrJobPending):
+		return fmt.Errorf("%w; opledger cancel JOB --reason TEXT cancels it", err)
+	case errors.Is(err, ledger.ErrPart):
+		return fmt.Errorf("%w; opledger release PART --reason TEXT gives up its batch, opledger cancel JOB cancels all", err)
+	case errors.Is(err, ledger.ErrStep):
+		return fmt.Errorf("%w; opledger replay NAME --effect EFFECT reopens it, and opledger release PART --reason TEXT "+
+			"gives up the part", err)
 	case errors.Is(err, ledger.ErrNewer):
 		return fmt.Errorf("%w; use that revision, or a later one", err)
 	default:

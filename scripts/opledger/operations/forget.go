@@ -13,19 +13,23 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // NewForget makes opledger forget.
 func NewForget(outside terminal.Environment) *cobra.Command {
 	var store string
-	var yes bool
+	var yes, results bool
 	cmd := &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Delete an operation and everything recorded about it",
 		Long: "Permanently deletes an operation's record, its deliveries, its effects and its intent. It lists them\n" +
 			"and asks first. If the operation is registered or adopted again later, its effects run again: delete\n" +
-			"the job at Gemini, too.",
+			"the job at Gemini, too.\n\n" +
+			"Of a job that has ended it deletes the plan, the parts and the intents, too. Its input and its results\n" +
+			"stay in job storage, unless --results deletes them: then its id may be given to another job.",
 		Example: "  opledger forget batches/abc123\n" +
+			"  opledger forget jobs/nightly-2026-11-23 --results\n" +
 			"  opledger forget batches/abc123 --yes",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,43 +37,77 @@ func NewForget(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			f := forgetting{outside: outside, name: name, results: results}
+			if err := f.check(store); err != nil {
+				return err
+			}
 			return decision.Forgetting(cmd, outside, store, yes, func(l *ledger.Ledger, agree func(string) error) error {
-				return forget(cmd.Context(), outside, l, name, agree)
+				f.ledger, f.agree = l, agree
+				return f.forget(cmd.Context())
 			})
 		},
 	}
 	open.StoreFlag(cmd, &store)
 	decision.YesFlag(cmd, &yes)
+	cmd.Flags().BoolVar(&results, "results", false, "of a job: delete its input and its results, too")
 	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 
-// forget lists what is recorded about an operation, and deletes it if agree returns nil.
-func forget(
-	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, name open.OperationName, agree func(string) error,
-) error {
-	key, err := name.KeyIn(ctx, l)
+// A forgetting is one call of forget.
+type forgetting struct {
+	outside terminal.Environment
+	name    open.OperationName
+	results bool
+	storage string // the job storage of this process
+
+	ledger *ledger.Ledger
+	agree  func(question string) error
+}
+
+// forget lists what is recorded about the operation, and deletes it if agree returns nil.
+func (f forgetting) forget(ctx context.Context) error {
+	key, err := f.name.KeyIn(ctx, f.ledger)
 	if err != nil {
 		return err
 	}
-	story, err := l.Operations.Show(ctx, key)
+	story, err := f.ledger.Operations.Show(ctx, key)
 	there := contents(story)
 	switch {
+	case errors.Is(err, ledger.ErrNotFound) && f.results:
+		there = "no record"
 	case errors.Is(err, ledger.ErrNotFound):
 		return err
 	case err != nil: // it can be deleted without being read
 		there = "what is recorded cannot be read: " + phrase.Safe(err.Error())
 	}
-	question := fmt.Sprintf("%s: %s. Delete all of it permanently?", phrase.Safe(string(key)), there)
-	if err := agree(question); err != nil {
-		return err
-	}
-	n, err := l.Operations.Forget(ctx, key)
+	objects, err := f.objects(ctx)
 	if err != nil {
 		return err
 	}
-	return outside.Print(map[string]any{"operation": key, "deleted": n}, "%s forgotten: %s deleted",
-		phrase.Safe(string(key)), phrase.Counted(n, "document"))
+	question := fmt.Sprintf("%s: %s%s. Delete all of it permanently?", phrase.Safe(string(key)), there, objects.words())
+	if err := f.agree(question); err != nil {
+		return err
+	}
+	n, err := f.ledger.Operations.Forget(ctx, key)
+	if errors.Is(err, ledger.ErrNotFound) && f.results { // an earlier call was interrupted behind it
+		err = nil
+	}
+	if err == nil {
+		err = objects.delete(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return f.outside.Print(forgottenJSON{key, n, len(objects.names)}, "%s forgotten: %s deleted%s",
+		phrase.Safe(string(key)), phrase.Counted(n, "document"), objects.words())
+}
+
+// A forgottenJSON is what was deleted as JSON: documents of the ledger, and objects of job storage.
+type forgottenJSON struct {
+	Operation operation.Key `json:"operation"`
+	Deleted   int           `json:"deleted"`
+	Objects   int           `json:"objects,omitempty"`
 }
 
 // contents lists what is recorded about an operation.

@@ -17,30 +17,51 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// resultsSettings are the settings that results needs: of a batch Gemini's, of a job where its objects are.
+type resultsSettings struct {
+	Gemini   config.Gemini
+	Jobs     config.Jobs
+	Emulator storageEmulator
+}
+
 // NewResults makes opledger results.
 func NewResults(outside terminal.Environment) *cobra.Command {
-	var store string
+	var store, kind string
 	cmd := &cobra.Command{
 		Use:   "results NAME",
-		Short: "Print the results of a batch, one line for each request",
+		Short: "Print the results of a batch or a job, one line for each request",
 		Long: "Prints the results of a batch that has ended, from the file or inline, as JSON Lines: each with the\n" +
 			"key of its request and its response or error, in the order in which Gemini sends them. Also of a batch\n" +
 			"that failed or was cancelled, where Gemini has results of it. Exits with 1 where requests have no line,\n" +
 			"lines no key, or a key stands twice: stderr says so. Exits with 3 where Gemini could not be asked, or a\n" +
-			"download broke off. Then what was printed is not whole: run it again.",
-		Example: "  opledger results batches/abc123 > results.jsonl",
-		Args:    terminal.Args(cobra.ExactArgs(1)),
+			"download broke off. Then what was printed is not whole: run it again.\n\n" +
+			"Of a job they are in job storage. Each key stands once, with its outcome and its attempts. Before the job\n" +
+			"has ended, the lines that are final are printed, and it exits with 1. --kind failed prints those that are\n" +
+			"not done, each with its request, so that they can be submitted as they are; --kind unmatched those of\n" +
+			"Gemini's lines that no request asked for.",
+		Example: "  opledger results batches/abc123 > results.jsonl\n" +
+			"  opledger results jobs/nightly-2026-11-23 > results.jsonl\n" +
+			"  opledger results jobs/nightly-2026-11-23 --kind failed > again.jsonl",
+		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := open.ParseOperationName(args[0])
 			if err != nil {
 				return err
 			}
-			settings, l, err := open.Read[struct{ Gemini config.Gemini }](cmd.Context(), outside, store)
+			if err := checkKind(kind, name); err != nil {
+				return terminal.Usage(err)
+			}
+			settings, l, err := open.Read[resultsSettings](cmd.Context(), outside, store)
 			if err != nil {
 				return err
+			}
+			if name.IsJob() {
+				err := jobResults(cmd.Context(), outside, l, name.Key, kind, settings)
+				return errors.Join(open.WithRemedy(err), l.Store.Close())
 			}
 			rec, err := settledBatch(cmd.Context(), l, name)
 			if err = errors.Join(open.WithRemedy(err), l.Store.Close()); err != nil {
@@ -53,6 +74,7 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			return printResults(cmd.Context(), outside.Out, client, rec)
 		},
 	}
+	cmd.Flags().StringVar(&kind, "kind", files.Results, "of a job: results, failed or unmatched")
 	open.StoreFlag(cmd, &store)
 	return cmd
 }

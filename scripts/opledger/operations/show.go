@@ -36,8 +36,11 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 			"every delivery with its decision, and every effect: its attempts, how long it has been failing, when\n" +
 			"the next attempt is and when it is given up: by the settings that the ledger has stored, unless\n" +
 			"$OPLEDGER_MAX_ATTEMPTS and $OPLEDGER_RETRY_FOR are set. For a dead effect it says why, and what to do.\n" +
-			"Effects count as paused where the last pass saw a pause, and where $OPLEDGER_EFFECTS_PAUSED is true.",
+			"Effects count as paused where the last pass saw a pause, and where $OPLEDGER_EFFECTS_PAUSED is true.\n" +
+			"Of a job it shows how far it is, what it waits for, and its parts, each the requests of one batch: the\n" +
+			"first 100, or where there are more the open ones. A part's key, such as jobs/ID/00012, shows that one.",
 		Example: "  opledger show batches/abc123\n" +
+			"  opledger show jobs/nightly-2026-11-23 --watch\n" +
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,6 +71,9 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 func show(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, name open.OperationName, v phrase.EffectView, asJSON bool,
 ) error {
+	if name.IsPart() {
+		return showPart(ctx, w, l, name.Key, v, asJSON)
+	}
 	key, err := name.KeyIn(ctx, l)
 	if err != nil {
 		return err
@@ -79,8 +85,12 @@ func show(
 	if v.Failed, err = failedItems(ctx, l, story); err != nil {
 		return err
 	}
+	of, err := viewJob(ctx, l, key)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return terminal.PrintJSON(w, newStoryJSON(story, v))
+		return terminal.PrintJSON(w, newStoryJSON(story, v, of))
 	}
 	last, now, err := l.Passes.Last(ctx)
 	if err != nil && !errors.As(err, new(ledger.Broken)) { // status says that it is unreadable
@@ -91,31 +101,28 @@ func show(
 	if err != nil {
 		return err
 	}
-	return printStory(w, key, story, intent, v)
+	return printStory(w, key, story, intent, v, of)
 }
 
-func printStory(w io.Writer, key operation.Key, s ledger.Story, intent ledger.Intent, v phrase.EffectView) error {
+func printStory(
+	w io.Writer, key operation.Key, s ledger.Story, intent ledger.Intent, v phrase.EffectView, of jobView,
+) error {
 	out := terminal.NewTable(w)
 	if s.Record.Version > 0 {
 		recordLines(out, s.Record)
 	} else {
 		out.Line(phrase.Safe(string(key)), "no record")
 	}
+	of.lines(out)
 	out.Realign()
 	timelineLines(out, v.Timeline(s, intent))
+	of.table(out)
 	out.Line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
 	for _, d := range s.Deliveries {
 		out.Line(d.ReceivedAt, d.Source, phrase.Safe(d.Type), d.State, d.Outcome, d.Reason, phrase.Safe(d.ID))
 	}
 	out.Realign()
-	out.Line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "NEXT ATTEMPT", "FENCE", "LAST ERROR")
-	for _, e := range s.Effects {
-		out.Line(phrase.Safe(e.Name), phrase.EffectState(e), e.CreatedAt, e.DoneAt, e.Attempts, v.Next(e), e.Fence,
-			phrase.LastError(e))
-	}
-	for _, e := range s.Effects {
-		effectLines(out, e, v)
-	}
+	effectTable(out, s.Effects, v)
 	for _, b := range s.Broken {
 		out.Line("\n" + phrase.Safe(string(b.Path)) + " " + phrase.Broken(b))
 	}
@@ -137,6 +144,18 @@ func timelineLines(out *terminal.Table, events []phrase.Event) {
 		out.Line(at, after, e.Lane, e.Words)
 	}
 	out.Realign()
+}
+
+// effectTable prints effects.
+func effectTable(out *terminal.Table, effects []ledger.Effect, v phrase.EffectView) {
+	out.Line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "NEXT ATTEMPT", "FENCE", "LAST ERROR")
+	for _, e := range effects {
+		out.Line(phrase.Safe(e.Name), phrase.EffectState(e), e.CreatedAt, e.DoneAt, e.Attempts, v.Next(e), e.Fence,
+			phrase.LastError(e))
+	}
+	for _, e := range effects {
+		effectLines(out, e, v)
+	}
 }
 
 // effectLines prints what the table of effects has no room for.

@@ -25,15 +25,16 @@ type effectJSON struct {
 // A storyJSON is an operation as JSON. An empty list is not null.
 type storyJSON struct {
 	ledger.Story
+	jobView
 	Record     *operation.Report `json:"record,omitempty"`
 	Deliveries []ledger.Delivery `json:"deliveries"`
 	Effects    []effectJSON      `json:"effects"`
 }
 
 // newStoryJSON is a story as JSON.
-func newStoryJSON(s ledger.Story, v phrase.EffectView) storyJSON {
+func newStoryJSON(s ledger.Story, v phrase.EffectView, of jobView) storyJSON {
 	story := storyJSON{
-		Story: s, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]effectJSON, len(s.Effects)),
+		Story: s, jobView: of, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]effectJSON, len(s.Effects)),
 	}
 	if s.Record.Version > 0 {
 		report := s.Record.Report()

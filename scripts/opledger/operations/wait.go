@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -30,8 +31,10 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 		Short: "Wait until an operation is settled and its effects are done",
 		Long: "Waits until an operation is settled and none of its effects is open, and prints its state and those\n" +
 			"of its effects. Exits with 1 if an effect is dead or withheld, if the waiting was abandoned, or after\n" +
-			"--timeout. It reads the record every 2 s: one document.",
+			"--timeout. It reads the record every 2 s: one document. Of a job it also says how far it is: on a\n" +
+			"terminal in one line, else in a line for each change.",
 		Example: "  opledger wait batches/abc123\n" +
+			"  opledger wait jobs/nightly-2026-11-23\n" +
 			"  opledger wait batches/abc123 --timeout 2h --json",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +50,11 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return errors.Join(printWaited(outside, rec), unfinished(rec))
+				of, err := jobProgress(cmd.Context(), l, rec.Key)
+				if err != nil {
+					return err
+				}
+				return errors.Join(printWaited(outside, rec, of), unfinished(rec))
 			})
 		},
 	}
@@ -75,38 +82,50 @@ func waitFor(
 	}
 	p := terminal.NewProgress(outside)
 	defer p.End()
+	watched := jobWatch{ledger: l, key: key}
 	for {
 		if rec, err = l.Operations.Read(ctx, key); err != nil {
 			return rec, err
 		}
 		if rec.Abandoned != nil && !rec.Settled() || rec.Settled() && !slices.Contains(
-			slices.Collect(maps.Values(rec.Effects)), operation.EffectOpen) {
+			slices.Collect(maps.Values(rec.Effects)), operation.EffectOpen) || deadStep(rec) {
 			return rec, nil
 		}
-		p.Say(phrase.State(rec) + "; effects: " + phrase.Effects(rec))
+		if err := watched.say(ctx, outside, p, rec); err != nil {
+			return rec, err
+		}
 		if outside.Pause(waiting, waitEvery) != nil {
 			why := context.Cause(waiting)
 			if ctx.Err() != nil {
 				why = terminal.ErrInterrupted
 			}
-			return rec, fmt.Errorf("waiting for %s, which is %s, effects: %s: %w",
-				phrase.Safe(string(key)), phrase.State(rec), phrase.Effects(rec), why)
+			return rec, fmt.Errorf("waiting for %s (%s): %w", phrase.Safe(string(key)), watched.said, why)
 		}
 	}
 }
 
-func printWaited(outside terminal.Environment, rec operation.Record) error {
+// A waitedJSON is an operation that was waited for as JSON.
+type waitedJSON struct {
+	operation.Report
+	Job *progress.Progress `json:"job,omitempty"`
+}
+
+func printWaited(outside terminal.Environment, rec operation.Record, of *progress.Progress) error {
 	if outside.JSON {
-		return terminal.PrintJSON(outside.Out, rec.Report())
+		return terminal.PrintJSON(outside.Out, waitedJSON{rec.Report(), of})
 	}
 	out := terminal.NewTable(outside.Out)
 	out.Line(phrase.Safe(string(rec.Key)), phrase.State(rec), phrase.Effects(rec))
+	if of != nil {
+		out.Realign()
+		out.Line(phrase.Progress(*of))
+	}
 	return out.End()
 }
 
 // unfinished returns an error if something of an operation will not be done by itself.
 func unfinished(rec operation.Record) error {
-	if !rec.Settled() {
+	if !rec.Settled() && rec.Abandoned != nil {
 		return fmt.Errorf("%s was abandoned %s",
 			phrase.Safe(string(rec.Key)), phrase.Abandoned(*rec.Abandoned))
 	}

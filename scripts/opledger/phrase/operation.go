@@ -79,6 +79,8 @@ func WhyPending(r operation.Record, now time.Time) string {
 	switch {
 	case r.HasCondition():
 		words = append(words, Condition(r))
+	case r.Collection == operation.Jobs:
+		words = append(words, "opledger show says how far the job is")
 	case r.State == operation.RequiresAction:
 		words = append(words, "it waits for its submitter")
 	case r.State == operation.Running:

@@ -64,14 +64,21 @@ const completed = 50
 // A proposal returns the values that a flag or an argument may have.
 type proposal func(cmd *cobra.Command) []string
 
+// fixed proposes the same values always.
+func fixed(values ...string) proposal { return func(*cobra.Command) []string { return values } }
+
 // complete makes every command below cmd complete its flags and arguments.
 func complete(cmd *cobra.Command, outside terminal.Environment) {
 	outside.Err = io.Discard // a note would stand in the middle of the command line
 	from := proposer{outside}
 	flags := map[string]proposal{
 		"state":      func(*cobra.Command) []string { return texts(operation.States()) },
-		"collection": func(*cobra.Command) []string { return texts(operation.Collections()) },
-		"faults":     func(*cobra.Command) []string { return []string{"none", "normal", "harsh"} },
+		"collection": func(*cobra.Command) []string { return texts(open.Collections()) },
+		"faults":     fixed("none", "normal", "harsh"),
+		"kind":       fixed("results", "failed", "unmatched"),
+		"by":         fixed("kind", "model"),
+		"validate":   fixed("json", "schema"),
+		"retry-on":   fixed("invalid", "truncated"),
 		"effect":     func(*cobra.Command) []string { return from.effects() },
 		"job-kind": func(cmd *cobra.Command) (kinds []string) {
 			for _, rec := range from.operations(cmd) {

@@ -19,6 +19,11 @@ type submissionFlags struct {
 // add adds the flags to a command. correlation says what --correlation-id is there.
 func (f *submissionFlags) add(cmd *cobra.Command, correlation string) {
 	cmd.Flags().StringVar(&f.said.CorrelationID, "correlation-id", "", correlation)
+	f.addLabels(cmd)
+}
+
+// addLabels adds the flags without --correlation-id.
+func (f *submissionFlags) addLabels(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.said.JobKind, "job-kind", "", "your label for what the job is for")
 	cmd.Flags().StringVar(&f.metadata, "metadata", "", "a JSON object of your own, for the ledger and the effects")
 }

@@ -25,7 +25,7 @@ import (
 func NewSubmit(outside terminal.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit",
-		Short: "Record an intent, start an operation at Gemini and register it",
+		Short: "Record an intent, start an operation at Gemini and register it; or submit a job",
 		Long: "Records the intent, starts the operation at Gemini with the correlation id in it, and registers it. If\n" +
 			"the command dies in between, the operation's event or reconcile binds it to its intent. The same\n" +
 			"--correlation-id starts nothing twice: the command finds what an earlier run started, or says that it\n" +
@@ -33,11 +33,13 @@ func NewSubmit(outside terminal.Environment) *cobra.Command {
 			"again at once.\n\n" +
 			"The API key is $GEMINI_API_KEY, or in the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names.",
 		Example: "  opledger submit batch --model gemini-3.5-flash --file files/reviews --job-kind batch-review-classify\n" +
-			"  opledger submit video --model veo-3.1-generate-preview --prompt 'a cat on a train'",
+			"  opledger submit video --model veo-3.1-generate-preview --prompt 'a cat on a train'\n" +
+			"  opledger submit job reviews.jsonl --id nightly-2026-11-23 --model gemini-3.5-flash",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSubmitBatch(outside), newSubmitVideo(outside), newSubmitInteraction(outside))
+	cmd.AddCommand(newSubmitBatch(outside), newSubmitVideo(outside), newSubmitInteraction(outside),
+		newSubmitJob(outside))
 	return cmd
 }
 

@@ -22,6 +22,9 @@ func NewProgress(outside Environment) *Progress {
 	return &Progress{}
 }
 
+// Shown reports whether there is a terminal that shows the line.
+func (p *Progress) Shown() bool { return p.w != nil }
+
 // Say replaces the line.
 func (p *Progress) Say(words string) {
 	if p.w == nil {

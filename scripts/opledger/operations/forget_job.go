@@ -1,0 +1,93 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/storage"
+)
+
+// check returns what is wrong with --results, before the ledger is opened, and finds job storage for it.
+func (f *forgetting) check(store string) error {
+	if !f.results {
+		return nil
+	}
+	if !f.name.IsJob() {
+		return terminal.Usage(errors.New("--results: it is for a job, such as jobs/nightly-2026-11-23"))
+	}
+	settings, err := config.Parse[struct{ Jobs config.Jobs }](f.outside.Variables)
+	where, storeErr := open.Find(f.outside, store)
+	if err := errors.Join(err, storeErr); err != nil {
+		return terminal.Usage(err)
+	}
+	f.storage = settings.Jobs.In(where.Store)
+	return nil
+}
+
+// jobObjects are objects of a job in its storage.
+type jobObjects struct {
+	storage storage.Storage
+	names   []string
+}
+
+// objects finds all objects of the job, if they are to be deleted: where its plan says that they are, or
+// where this process has job storage, if the plan is gone.
+func (f forgetting) objects(ctx context.Context) (objects jobObjects, err error) {
+	if !f.results {
+		return objects, nil
+	}
+	location := f.storage
+	j, err := f.ledger.Jobs.Read(ctx, f.name.Key)
+	switch {
+	case err == nil:
+		location = j.Storage
+	case !errors.Is(err, ledger.ErrNoJob):
+		return objects, err
+	case location == "":
+		return objects, fmt.Errorf("%w; OPLEDGER_JOB_STORAGE says where its results are", err)
+	}
+	emulator, err := config.Parse[storageEmulator](f.outside.Variables)
+	if err == nil {
+		objects.storage, err = storage.Open(location, emulator.Address)
+	}
+	if err != nil {
+		return objects, err
+	}
+	for name, err := range objects.storage.Names(ctx, files.Folder(f.name.Key)) {
+		if err != nil {
+			return objects, fmt.Errorf("listing the objects of %s: %w", f.name.Key, err)
+		}
+		objects.names = append(objects.names, name)
+	}
+	return objects, nil
+}
+
+// words says how many objects there are; nothing where none is to be deleted.
+func (o jobObjects) words() string {
+	if o.storage == nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s in %s", phrase.Counted(len(o.names), "object"), phrase.Safe(o.storage.String()))
+}
+
+// delete deletes them. The same command again goes on where it was interrupted.
+func (o jobObjects) delete(ctx context.Context) error {
+	for i, name := range o.names {
+		if err := o.storage.Delete(ctx, name); err != nil {
+			return fmt.Errorf("%d of %d objects deleted, then: %w; the same command goes on", i, len(o.names), err)
+		}
+	}
+	return nil
+}
+
+// storageEmulator is where an emulated Cloud Storage is, for tests.
+type storageEmulator struct {
+	Address string `env:"STORAGE_EMULATOR_HOST"`
+}

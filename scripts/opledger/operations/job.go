@@ -1,0 +1,140 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/progress"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// mostParts bounds the parts that show prints of a job.
+const mostParts = 100
+
+// A jobView is what show prints of a job beside its record.
+type jobView struct {
+	Job   *progress.Progress `json:"job,omitempty"`
+	Parts []job.Part         `json:"parts,omitempty"` // all, or where they are many the open ones
+	// Only the open parts are there, and perhaps not all of them.
+	Only bool `json:"openPartsOnly,omitempty"`
+}
+
+// viewJob reads a job for show. Of any other operation the view is empty.
+func viewJob(ctx context.Context, l *ledger.Ledger, key operation.Key) (view jobView, err error) {
+	if key.Collection() != operation.Jobs {
+		return view, nil
+	}
+	p, err := progress.Read(ctx, l.Reading(), key)
+	if errors.Is(err, ledger.ErrNoJob) { // what is left of it is its record
+		return view, nil
+	}
+	if err != nil {
+		return view, err
+	}
+	view.Job, view.Only = &p, p.Batches.Total > mostParts
+	parts := l.Jobs.Parts
+	if view.Only {
+		parts = l.Jobs.OpenParts
+	}
+	page, err := parts(ctx, key, ledger.Cursor{}, mostParts)
+	for _, part := range page.Items {
+		view.Parts = append(view.Parts, part.Part)
+	}
+	return view, err
+}
+
+// lines prints how far the job is, what it waits for, and what was decided about it.
+func (v jobView) lines(out *terminal.Table) {
+	if v.Job == nil {
+		return
+	}
+	p := *v.Job
+	out.Line("  model", phrase.Safe(p.Options.Model))
+	out.Line("  input", fmt.Sprintf("%s, %s, SHA-256 %s", phrase.Amount(p.Input.Requests, "request"),
+		phrase.Bytes(p.Input.Bytes), phrase.Safe(p.Input.SHA256)))
+	out.Line("  progress", phrase.JobState(p)+" · "+phrase.Progress(p))
+	if !p.Ended() {
+		out.Line("  batches", fmt.Sprintf("%d running of at most %d, %d waiting for a free one", p.Batches.Running, p.Options.MaxBatches,
+			p.Batches.Planned))
+	}
+	if p.Gathered > 0 {
+		out.Line("  gathered", phrase.Amount(p.Gathered, "request")+" to be sent again, until they fill a batch, nothing "+
+			"else runs, or an hour is over")
+	}
+	v.decisions(out)
+	for _, object := range []struct {
+		label string
+		job.Object
+	}{{"  results", p.Output.Results}, {"  failed", p.Output.Failed}, {"  unmatched", p.Output.Unmatched}} {
+		if object.Name != "" {
+			out.Line(object.label, fmt.Sprintf("%s/%s, %s", phrase.Safe(p.Storage), phrase.Safe(object.Name),
+				phrase.Bytes(object.Size)))
+		}
+	}
+}
+
+// decisions prints why a job ends other than by its last batch, and what is unusual.
+func (v jobView) decisions(out *terminal.Table) {
+	p := *v.Job
+	if p.Cancelled != nil {
+		out.Line("  cancelled", phrase.Abandoned(*p.Cancelled))
+	}
+	for _, words := range [][2]string{
+		{"  stopped", p.Stopped}, {"  invalid", p.Invalid}, {"  refused by Gemini", p.Refusal},
+	} {
+		if words[1] != "" {
+			out.Line(words[0], phrase.Safe(words[1]))
+		}
+	}
+	if p.Batches.Twins > 0 {
+		out.Line("  twins", fmt.Sprintf("%s created beside their part's own, never collected",
+			phrase.Amount(int64(p.Batches.Twins), "batch")))
+	}
+}
+
+// table prints the parts.
+func (v jobView) table(out *terminal.Table) {
+	if v.Job == nil || len(v.Parts) == 0 {
+		return
+	}
+	heading := "\nPART"
+	if v.Only {
+		heading = "\nOPEN PART"
+	}
+	out.Line(heading, "ROUND", "STATE", "REQUESTS", "DONE", "AGAIN", "BATCH", "WAITS FOR")
+	for _, part := range v.Parts {
+		out.Line(fmt.Sprintf("%05d", part.Number), part.Round, part.State, phrase.Number(part.Requests),
+			phrase.Number(part.Counts.Done), phrase.Number(again(part)), phrase.Safe(string(part.Batch)), partWaits(part))
+	}
+	out.Realign()
+	if v.Only {
+		out.Line(fmt.Sprintf("of %d parts; opledger show %s/NUMBER shows any of them", v.Job.Batches.Total, v.Job.Key))
+	}
+}
+
+// partWaits says what a part waits for, or what is wrong with it.
+func partWaits(p job.Part) string {
+	var words []string
+	if p.Waits != "" {
+		words = append(words, phrase.WaitsFor(p.Waits)+" since "+phrase.LocalTime(p.WaitsSince))
+	}
+	if p.State == job.Planned && p.Waits == "" {
+		words = append(words, "a free batch since "+phrase.LocalTime(p.CreatedAt))
+	}
+	if p.Released != nil {
+		words = append(words, "released by "+phrase.Safe(p.Released.By))
+	}
+	if p.Problem != "" {
+		words = append(words, phrase.Safe(p.Problem))
+	}
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,64 @@
+package operations
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// NewRelease makes opledger release.
+func NewRelease(outside terminal.Environment) *cobra.Command {
+	d := decision.Decider{Outside: outside}
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "release PART --reason TEXT",
+		Short: "Give up the batch of a job's part, so that its requests are sent again",
+		Long: "Gives up the batch of a part of a job: one that Gemini no longer knows, or that never ends. Its requests\n" +
+			"go into another batch, and that counts as an attempt. Gemini is asked to cancel the batch. Its result is\n" +
+			"never collected, also if it comes: what it has done is paid twice. So it asks first. Who decided, when\n" +
+			"and why is recorded. Nothing else gives up a batch: opledger waits for it, however long it takes.",
+		Example: "  opledger release jobs/nightly-2026-11-23/00012 --reason 'not found at Gemini since Monday'",
+		Args:    terminal.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := open.ParseOperationName(args[0])
+			if err == nil && !name.IsPart() {
+				err = terminal.Usage(errors.New("name the part, such as jobs/nightly-2026-11-23/00012: " +
+					"opledger show JOB lists a job's parts"))
+			}
+			if err != nil {
+				return err
+			}
+			return d.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
+				p, _, err := a.Ledger.Jobs.Part(cmd.Context(), name.Key)
+				if err != nil {
+					return nil, "", err
+				}
+				question := fmt.Sprintf("%s, %s, batch %s. %s. Release it?", name.Key, p.State, p.Batch, actions.AboutRelease)
+				if p.Released == nil && !yes {
+					if err := terminal.Agree(cmd.Context(), outside, question, "nothing was released"); err != nil {
+						return nil, "", err
+					}
+				}
+				stands, words, err := a.Release(cmd.Context(), name.Key, d.Decision)
+				return releasedJSON{name.Key, stands.Decided, stands.Recorded}, words, err
+			})
+		},
+	}
+	d.Flags(cmd)
+	decision.YesFlag(cmd, &yes)
+	return cmd
+}
+
+// A releasedJSON is the decision that stands as JSON, and whether it is this one.
+type releasedJSON struct {
+	Part     operation.Key     `json:"part"`
+	Released operation.Decided `json:"released"`
+	Recorded bool              `json:"recorded"`
+}

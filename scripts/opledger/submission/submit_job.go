@@ -1,0 +1,134 @@
+package submission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
+	"github.com/opledger/opledger/shared/job/progress"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
+)
+
+func newSubmitJob(outside terminal.Environment) *cobra.Command {
+	var f jobFlags
+	cmd := &cobra.Command{
+		Use:   "job FILE… --id ID --model MODEL",
+		Short: "Submit a job: a file of requests that becomes a file of results",
+		Long: "Submits a job. A job is what Gemini runs as one batch or many (which Gemini calls batch jobs). Its input\n" +
+			"is JSON Lines, {\"key\":\"review-17\",\"request\":{\"contents\":[…]}}: of any size, plain or .gz, in several\n" +
+			"files, - for stdin, or gs://BUCKET/OBJECT. Keys are unique. Everything that is wrong with it is said\n" +
+			"before anything is created. The input is stored in job storage, where the results will be, too:\n" +
+			"$OPLEDGER_JOB_STORAGE, or a folder beside a ledger that is a file.\n\n" +
+			"The same --id with the same input and options is the same job: nothing is started twice. What Gemini did\n" +
+			"not do is sent again, in a later batch, until each request was sent --max-attempts times. So at most that\n" +
+			"many times the number of requests is sent. A batch that Gemini created twice comes on top: opledger show\n" +
+			"counts it. The command needs no API key: the workers of the ledger start the batches.",
+		Example: "  opledger submit job reviews.jsonl --id nightly-2026-11-23 --model gemini-3.5-flash --job-kind reviews\n" +
+			"  opledger submit job a.jsonl.gz b.jsonl.gz --id both --model gemini-3.5-flash --key-field custom_id --dry-run\n" +
+			"  zcat *.gz | opledger submit job - --id all --model gemini-3.5-flash --validate json --retry-on invalid",
+		Args: terminal.Args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), outside, args) },
+	}
+	open.StoreFlag(cmd, &f.store)
+	open.OverrideFlag(cmd, &outside)
+	f.addLabels(cmd)
+	f.add(cmd)
+	terminal.JSONFlag(cmd, &outside)
+	return cmd
+}
+
+// run checks everything that was given, then stores the input and submits the job.
+func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args []string) (err error) {
+	request, err := f.request()
+	if err := errors.Join(err, checkInputs(args)); err != nil {
+		return terminal.Usage(err)
+	}
+	settings, where, err := open.Parse[open.WriterSettings](outside, f.store)
+	if err != nil {
+		return err
+	}
+	in := jobInput{outside: outside, args: args, emulator: settings.Handlers.StorageEmulator, flags: f}
+	if f.dryRun {
+		summary, err := in.canonicalize(ctx, io.Discard, request)
+		if err != nil {
+			return err
+		}
+		return printDryRun(outside, request, summary)
+	}
+	s, err := cloud.JobStorage(settings.Jobs.In(where.Store), settings.Handlers)
+	if err == nil && s == nil {
+		err = errors.New("OPLEDGER_JOB_STORAGE: it is not set, and a job needs a place for its input and its results; " +
+			"set it to the gs://BUCKET/PREFIX that the functions have")
+	}
+	if err != nil {
+		return terminal.Usage(err)
+	}
+	w, err := open.Write(ctx, outside, settings.Server(), where, server.Options{})
+	if err != nil {
+		return err
+	}
+	return w.Do(ctx, func() error { return submitJob(ctx, in, w.Ledger, s, request) })
+}
+
+// submitJob writes the canonical input to a temporary file, stores that in s, unless it is there, and submits
+// the job.
+func submitJob(
+	ctx context.Context, in jobInput, l *ledger.Ledger, s storage.Storage, request ledger.JobRequest,
+) (err error) {
+	temporary, err := os.CreateTemp("", "opledger-job-*.jsonl")
+	if err != nil {
+		return fmt.Errorf("making a file for the canonical input: %w; $TMPDIR chooses the folder", err)
+	}
+	defer func() {
+		_ = temporary.Close() // it is of no further use
+		err = errors.Join(err, os.Remove(temporary.Name()))
+	}()
+	summary, err := in.canonicalize(ctx, temporary, request)
+	if err != nil {
+		return err
+	}
+	request.Input = job.Input{
+		SHA256: summary.SHA256, Bytes: summary.Bytes, Requests: summary.Requests, Tokens: summary.Tokens, Checked: true,
+	}
+	submitted, err := files.Accept(ctx, l, s, request)
+	if errors.Is(err, files.ErrInput) && !errors.Is(err, files.ErrExpired) && !errors.Is(err, ledger.ErrJobDiffers) {
+		if err := in.store(ctx, s, files.Input(request.Key, summary.SHA256), temporary); err != nil {
+			return terminal.Unread(err)
+		}
+		submitted, err = files.Accept(ctx, l, s, request)
+	}
+	if err != nil {
+		return notAccepted(request.Key, err)
+	}
+	p, err := progress.Read(ctx, l.Reading(), request.Key)
+	if err != nil {
+		return err
+	}
+	return printSubmitted(in.outside, p, submitted.Created, len(summary.Batches))
+}
+
+// notAccepted says of an error of a submission that what was not submitted can be submitted again.
+func notAccepted(key operation.Key, err error) error {
+	switch {
+	case errors.Is(err, operation.ErrSubmission):
+		return terminal.Usage(err)
+	case errors.Is(err, ledger.ErrJobDiffers):
+		return err
+	case errors.Is(err, files.ErrExpired):
+		return fmt.Errorf("submitting %s: %w", key, err)
+	default:
+		return fmt.Errorf("%w; the same command again is safe", err)
+	}
+}

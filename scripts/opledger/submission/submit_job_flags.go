@@ -1,0 +1,92 @@
+package submission
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// jobFlags are the flags of a job.
+type jobFlags struct {
+	submissionFlags
+	store, id, keyField, maxBytes string
+	options                       job.Options
+	dryRun                        bool
+}
+
+// add adds the flags that only a job has.
+func (f *jobFlags) add(cmd *cobra.Command) {
+	terminal.Required(cmd, &f.id, "id", "your name for the job: letters, digits, - and _, at most 64")
+	terminal.Required(cmd, &f.options.Model, "model", "the model of all requests, such as gemini-3.5-flash")
+	flags, o := cmd.Flags(), &f.options
+	flags.StringVar(&f.keyField, "key-field", "", "the field of a line that has the key, such as custom_id (default key)")
+	flags.Int64Var(&o.MaxRequestsPerBatch, "max-requests-per-batch", job.DefaultMaxRequestsPerBatch,
+		"at most this many requests in one batch")
+	flags.StringVar(&f.maxBytes, "max-bytes-per-batch", "200MiB", "at most this size of a batch's input, up to 2GiB")
+	flags.IntVar(&o.MaxAttempts, "max-attempts", job.DefaultMaxAttempts,
+		fmt.Sprintf("send a request at most this often, up to %d", job.MostAttempts))
+	flags.IntVar(&o.MaxBatches, "max-batches", job.DefaultMaxBatches,
+		fmt.Sprintf("run at most this many batches at once, up to %d", job.MostBatches))
+	flags.StringSliceVar(&o.RetryOn, "retry-on", nil,
+		"send a request again, too, that ended invalid or truncated: invalid,truncated")
+	flags.StringVar(&o.Validate, "validate", "",
+		"what a response must be, else it is invalid: json, or schema, that of its request")
+	flags.StringVar((*string)(&o.MaxFailures), "max-failures", "0",
+		"the job succeeds with this many requests that are not done, or with this share, such as 1%")
+	flags.StringVar((*string)(&o.StopAfter), "stop-after", "",
+		"start nothing more after this many requests, or this share, are not done (default never)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, print what would be sent, and create nothing")
+}
+
+// request returns the job that the flags describe, without its input. The error joins every problem.
+func (f *jobFlags) request() (ledger.JobRequest, error) {
+	var problems []error
+	key, err := operation.JobKey(f.id)
+	problems = append(problems, terminal.Prefixed("--id", err))
+	if f.options.MaxBytesPerBatch, err = parseSize(f.maxBytes); err != nil {
+		problems = append(problems, terminal.Prefixed("--max-bytes-per-batch", err))
+		f.options.MaxBytesPerBatch = job.DefaultMaxBytesPerBatch
+	}
+	for _, problem := range f.options.Problems() {
+		problems = append(problems, terminal.Prefixed(flagOf(problem.Field), problem.Err))
+	}
+	problems = append(problems, f.submission().Validate().Err())
+	return ledger.JobRequest{Key: key, Submission: f.submission(), Options: f.options}, errors.Join(problems...)
+}
+
+// flagOf is the flag of an option: maxAttempts is --max-attempts.
+func flagOf(field string) string {
+	flag := "--"
+	for _, letter := range field {
+		if unicode.IsUpper(letter) {
+			flag += "-"
+		}
+		flag += string(unicode.ToLower(letter))
+	}
+	return flag
+}
+
+// parseSize returns the bytes that a size names, such as 200MB, 1.5GiB or 4096.
+func parseSize(text string) (int64, error) {
+	number := strings.TrimRight(text, "kKmMgGiIbB ")
+	unit := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(text[len(number):])), "b")
+	factor, known := map[string]float64{
+		"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30,
+	}[unit]
+	size, err := strconv.ParseFloat(number, 64)
+	if size *= factor; err != nil || !known || size < 0 || size > math.MaxInt64/2 {
+		return 0, fmt.Errorf("it must be a size such as 200MB or 1.5GiB, not %s", diag.Quote(text))
+	}
+	return int64(size), nil
+}
