@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/job"
 )
@@ -98,12 +100,25 @@ func (u uploadRequest) put(w http.ResponseWriter, r *http.Request) (job.Input, e
 	if err != nil || u.ranged && received < u.size {
 		return job.Input{}, err
 	}
-	input, err = u.store(r.Context(), u.keyField)
+	ctx, end := untilStopped(r.Context())
+	defer end()
+	input, err = u.store(ctx, u.keyField)
 	if err != nil {
 		return job.Input{}, u.unfit(w, err)
 	}
 	setOffset(w, input.Bytes, true)
 	return input, nil
+}
+
+// untilStopped returns a context that ends with the process, and not with the request: a large input takes
+// minutes to store, for which a sender or its proxy may not wait. When it asks again the input is there.
+func untilStopped(request context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(request))
+	release := context.AfterFunc(effect.Stopping(ctx), func() { end(effect.ErrStopped) })
+	return ctx, func() {
+		release()
+		end(nil)
+	}
 }
 
 // take adds the body to what has arrived, and returns how many bytes that are.

@@ -16,6 +16,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 )
@@ -97,7 +98,8 @@ func TestUploadGoesOn(t *testing.T) {
 		fmt.Sprintf("bytes 20-%d/%d", size-1, size))
 	w.wants("less than it says", short, http.StatusBadRequest, "25 bytes have arrived")
 	stopped, stop := context.WithCancel(t.Context())
-	r = w.askIn(stopped, http.MethodPut, target, io.MultiReader(atEnd(stop), strings.NewReader(text[25:])),
+	stopping := effect.WithStop(t.Context(), stopped)
+	r = w.askIn(stopping, http.MethodPut, target, io.MultiReader(atEnd(stop), strings.NewReader(text[25:])),
 		"Content-Range", fmt.Sprintf("bytes 25-%d/%d", size-1, size))
 	w.wants("stopped before it is stored", r, http.StatusServiceUnavailable, "")
 	w.wantsOffset(w.ask(http.MethodHead, target, nil), fmt.Sprint(size), "?0")
@@ -106,6 +108,17 @@ func TestUploadGoesOn(t *testing.T) {
 	if w.stored(r.Input.Object) != text {
 		t.Errorf("%+v", r.Input)
 	}
+}
+
+// TestUploadWithoutItsSender: where the sender does not wait for the input to be stored, it is stored all the
+// same.
+func TestUploadWithoutItsSender(t *testing.T) {
+	t.Parallel()
+	w := newJobsWorld(t)
+	text, _, target := inputOf("a")
+	request, leave := context.WithCancel(t.Context())
+	w.askIn(request, http.MethodPut, target, io.MultiReader(strings.NewReader(text), atEnd(leave)))
+	w.wantsOffset(w.ask(http.MethodHead, target, nil), fmt.Sprint(len(text)), "?1")
 }
 
 // TestUploadAgain: without a range all is sent, in place of what has arrived.
