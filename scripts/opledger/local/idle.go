@@ -3,6 +3,8 @@ package local
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -65,7 +67,7 @@ func (a *audit) hasScheduledWork(ctx context.Context, d time.Duration) (bool, er
 		return true, nil
 	}
 	for _, r := range a.records {
-		if !r.Registered || r.Effects[publishEffect] != operation.EffectOpen {
+		if !r.Registered || !slices.Contains(slices.Collect(maps.Values(r.Effects)), operation.EffectOpen) {
 			continue
 		}
 		story, err := a.ledger.Operations.Show(ctx, r.Key)

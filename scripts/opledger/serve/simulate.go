@@ -21,15 +21,18 @@ import (
 
 // simulateHelp is what the help of serve says about --simulate.
 const simulateHelp = "With --simulate no account is needed. A simulated Gemini runs what any SDK submits to it, for\n" +
-	"some seconds: batches, videos and interactions. It delivers signed webhooks here. What to export for that\n" +
-	"is printed. Variables that name a real Gemini, ledger or topic are left out. The ledger is a temporary\n" +
-	"file, unless --store names a file.\n\n"
+	"some seconds: batches, videos and interactions, and the batches of jobs. It delivers signed webhooks here.\n" +
+	"What to export for that is printed. Variables that name a real Gemini, ledger, topic or job storage are\n" +
+	"left out. The ledger is a temporary file, unless --store names a file; the objects of jobs are beside it.\n" +
+	"--fault expired=1 forces a fault, of which a wrong name lists all; --fault jobs/nightly:expired=1 does so\n" +
+	"for the batches of one job. It may be given several times, and counts more than --faults.\n\n"
 
 // simulateFlags are the flags about the simulated Gemini.
 type simulateFlags struct {
 	on     bool
 	port   int
 	faults string
+	forced []string // faults beside faults, each as --fault takes it
 	speed  float64
 }
 
@@ -42,6 +45,8 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.port, "simulate-port", 0,
 		"port of the simulated Gemini, on loopback; 0 chooses a free one (default 20 above --port)")
 	flags.StringVar(&f.faults, "faults", "none", "the faults of the simulated Gemini: none, normal or harsh")
+	flags.StringArrayVar(&f.forced, "fault", nil,
+		"a fault of the simulated Gemini as [JOB:]NAME=SHARE, such as expired=1; may be given several times")
 	flags.Float64Var(&f.speed, "speed", 100,
 		"how much faster than in production the simulated Gemini, grace, interval and leases are")
 }
@@ -49,7 +54,7 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 // check returns every problem of the flags. store is that of --store.
 func (f *simulateFlags) check(cmd *cobra.Command, store string) error {
 	var problems []error
-	for _, name := range []string{"simulate-port", "faults", "speed"} {
+	for _, name := range []string{"simulate-port", "faults", "fault", "speed"} {
 		if !f.on && cmd.Flags().Changed(name) {
 			problems = append(problems, fmt.Errorf("--%s: it is for --simulate, which is not given", name))
 		}
@@ -67,9 +72,8 @@ func (f *simulateFlags) check(cmd *cobra.Command, store string) error {
 	if f.speed < 1 || f.speed > 1000 {
 		problems = append(problems, fmt.Errorf("--speed: it must be from 1 to 1000, not %v", f.speed))
 	}
-	if _, err := geminisim.ParseFaults(f.faults); err != nil {
-		problems = append(problems, fmt.Errorf("--faults: it must be none, normal or harsh, not %q", f.faults))
-	}
+	_, _, err := f.plans()
+	problems = append(problems, err)
 	return errors.Join(problems...)
 }
 
@@ -90,13 +94,13 @@ type simulated struct {
 	store        string // where the ledger is, as --store takes it
 
 	gemini *local.Gemini
-	folder string // a temporary one, for the ledger and what to export
+	folder string // a temporary one, for the ledger, uploads and what to export
 }
 
 // start starts the simulator, which delivers to webhook. The ledger is a temporary one unless store
 // names one. The result must be closed, after the ledger.
 func (f *simulateFlags) start(ctx context.Context, address, webhook, store string) (simulated, error) {
-	faults, err := geminisim.ParseFaults(f.faults)
+	faults, ofJobs, err := f.plans()
 	if err != nil {
 		return simulated{}, err
 	}
@@ -105,15 +109,22 @@ func (f *simulateFlags) start(ctx context.Context, address, webhook, store strin
 		return simulated{}, fmt.Errorf("opening the port of the simulated Gemini: %w; choose another with --simulate-port",
 			err)
 	}
-	// The names must differ from those of an earlier run, whose ledger may be in the same file.
-	gemini := local.StartGemini(geminisim.Config{Seed: rand.Uint64(), Faults: faults, Speed: f.speed}, listener)
-	s := simulated{url: gemini.URL, keysURL: gemini.KeysURL, webhook: webhook, store: store, gemini: gemini}
-	if s.secret, err = gemini.CreateWebhook(ctx, webhook); err == nil {
-		s.folder, err = os.MkdirTemp("", "opledger-serve-")
-	}
+	folder, err := os.MkdirTemp("", "opledger-serve-")
 	if err != nil {
-		gemini.Close()
-		return simulated{}, fmt.Errorf("preparing the simulation: %w", err)
+		return simulated{}, errors.Join(fmt.Errorf("preparing the simulation: %w", err), listener.Close())
+	}
+	// The names must differ from those of an earlier run, whose ledger may be in the same file.
+	gemini := local.StartGemini(geminisim.Config{
+		Seed: rand.Uint64(), Faults: faults, Speed: f.speed, Folder: folder,
+	}, listener)
+	for job, plan := range ofJobs {
+		gemini.SetFaults(job, plan)
+	}
+	s := simulated{
+		url: gemini.URL, keysURL: gemini.KeysURL, webhook: webhook, store: store, gemini: gemini, folder: folder,
+	}
+	if s.secret, err = gemini.CreateWebhook(ctx, webhook); err != nil {
+		return simulated{}, errors.Join(fmt.Errorf("preparing the simulation: %w", err), s.close())
 	}
 	if store == "" {
 		s.store = config.Store{SQLite: filepath.Join(s.folder, "ledger.db")}.String()
@@ -150,7 +161,7 @@ func replaced() []string {
 	return []string{
 		"GEMINI_API_KEY", "OPLEDGER_GEMINI_API_KEY_SECRET", "GOOGLE_GEMINI_BASE_URL", "OPLEDGER_WEBHOOK",
 		"OPLEDGER_WEBHOOK_REENABLE", "OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_WEBHOOK_URL", "OPLEDGER_WEBHOOK_AUDIENCE",
-		"OPLEDGER_WEBHOOK_ISSUER", "OPLEDGER_JWKS_URL", "OPLEDGER_STORE", "OPLEDGER_TOPIC",
+		"OPLEDGER_WEBHOOK_ISSUER", "OPLEDGER_JWKS_URL", "OPLEDGER_STORE", "OPLEDGER_TOPIC", "OPLEDGER_JOB_STORAGE",
 	}
 }
 

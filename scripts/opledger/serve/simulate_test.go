@@ -217,7 +217,7 @@ func TestSimulateItems(t *testing.T) {
 	for range 2 {
 		a := next(t, arrived)
 		keys = append(keys, a.header.Get("Idempotency-Key"))
-		if !regexp.MustCompile(`"Result \d of batches/`).Match(a.body) {
+		if !regexp.MustCompile(`"Result of review-\d`).Match(a.body) {
 			t.Errorf("an item without its result: %s", a.body)
 		}
 	}
