@@ -30,8 +30,11 @@ func (o Options) collect(ctx context.Context, task effect.Task) ([]ledger.Write,
 	switch {
 	case err != nil:
 		return nil, err
-	case p.State != job.Planned && !p.State.Running(), p.Released != nil, p.Batch != "" && p.Batch != task.Operation:
-		return nil, nil // it is collected, or was released
+	case p.Released != nil:
+		o.deleteInputs(ctx, p.Part)
+		return nil, nil
+	case p.State != job.Planned && !p.State.Running(), p.Batch != "" && p.Batch != task.Operation:
+		return nil, nil // it is collected
 	}
 	if err := o.asks(); err != nil {
 		return nil, err

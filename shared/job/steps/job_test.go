@@ -82,7 +82,7 @@ func (w *world) ended() job.Job {
 	if n := w.effects[nightly]; len(w.effects) != 1 || n != 1 && w.killer == nil {
 		w.Errorf("the user's effects ran %v, want one, of the job", w.effects)
 	}
-	twins := j.Twins
+	twins := max(j.Twins, w.sim.Stats().CreatesTwice)
 	for _, p := range w.parts() {
 		if p.State.Open() {
 			w.Errorf("%s is %s", p.Key, p.State)

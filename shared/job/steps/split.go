@@ -93,11 +93,11 @@ func (s *splitting) read(ctx context.Context) (problem string, err error) {
 		if problem := s.check(line); problem != "" {
 			return fmt.Sprintf("line %d: %s", number, problem), nil
 		}
-		if s.offset >= s.job.Cut && s.job.Parts+len(s.ranges) >= s.bounds.parts {
-			return fmt.Sprintf("it would be more than %d batches; let a batch have more requests, or bytes", s.bounds.parts), nil
-		}
 		if err := s.add(ctx, int64(len(line))+1); err != nil {
 			return "", err
+		}
+		if s.offset > s.job.Cut && s.job.Parts+len(s.ranges) >= s.bounds.parts { // this line is in one more
+			return fmt.Sprintf("it would be more than %d batches; let a batch have more requests, or bytes", s.bounds.parts), nil
 		}
 	}
 	input := s.job.Input
