@@ -103,10 +103,12 @@ func TestUploadGoesOn(t *testing.T) {
 		"Content-Range", fmt.Sprintf("bytes 25-%d/%d", size-1, size))
 	w.wants("stopped before it is stored", r, http.StatusServiceUnavailable, "")
 	w.wantsOffset(w.ask(http.MethodHead, target, nil), fmt.Sprint(size), "?0")
-	r = w.ask(http.MethodPut, target, nil, "Content-Range", fmt.Sprintf("bytes */%d", size))
-	w.wants("all is there", r, http.StatusOK, "")
-	if w.stored(r.Input.Object) != text {
-		t.Errorf("%+v", r.Input)
+	for range 2 { // the second time it is stored, and its answer was lost
+		r = w.ask(http.MethodPut, target, nil, "Content-Range", fmt.Sprintf("bytes */%d", size))
+		w.wants("all is there", r, http.StatusOK, "")
+		if w.stored(r.Input.Object) != text {
+			t.Errorf("%+v", r.Input)
+		}
 	}
 }
 
