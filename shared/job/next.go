@@ -123,10 +123,11 @@ func (n *next) consume() {
 			return true
 		}
 		n.wait(p.Round+1, p.Sources) // its batch may still run: the round counts [J5]
+		n.Job.Twins += p.Twins + 1
 		p.State = Released
 		n.put(p)
 		return len(n.Parts) < mostConsumed
-	}, Started)
+	}, Starting, Started)
 }
 
 // wait adds sources to those that wait for a part of a round. What has no attempt left waits to be made

@@ -299,14 +299,17 @@ func TestNextGathers(t *testing.T) {
 
 // A released batch is given up, and its requests go into a new part with a new intent [J6].
 func TestNextReleases(t *testing.T) {
-	w := newWorld(t, 1, 1, job.Options{})
-	w.advance()
-	w.parts[0].State, w.parts[0].Batch = job.Started, "batches/a"
-	w.parts[0].Released = &operation.Decided{By: "operator", Why: "Gemini does not know it"}
-	w.advance()
-	old, young := w.parts[0], w.parts[1]
-	if old.State != job.Released || !old.CancelPlanned || young.State != job.Starting || young.Round != 2 {
-		t.Errorf("%+v\n%+v", old, young)
+	for state, batch := range map[job.State]operation.Key{job.Started: "batches/a", job.Starting: ""} {
+		w := newWorld(t, 1, 1, job.Options{})
+		w.advance()
+		w.parts[0].State, w.parts[0].Batch = state, batch
+		w.parts[0].Released = &operation.Decided{By: "operator", Why: "Gemini does not know it"}
+		w.advance()
+		old, young := w.parts[0], w.parts[1]
+		if old.State != job.Released || old.CancelPlanned != (batch != "") || young.State != job.Starting || young.Round != 2 ||
+			w.job.Twins != 1 {
+			t.Errorf("%s: %+v\n%+v, %d twins", state, old, young, w.job.Twins)
+		}
 	}
 }
 

@@ -31,6 +31,11 @@ func (l Line) AppendTo(to []byte) ([]byte, error) {
 		return nil, fmt.Errorf("encoding a key: %w", err)
 	}
 	to = append(append(to, `{"key":`...), key...)
+	if len(l.Request)+len(l.Response)+len(l.Error) == 0 { // a line of results has one of the last two
+		if l.Error, err = json.Marshal(map[string]string{"message": "opledger: " + l.Why}); err != nil {
+			return nil, fmt.Errorf("encoding an error: %w", err)
+		}
+	}
 	for _, member := range []struct {
 		name  string
 		value json.RawMessage

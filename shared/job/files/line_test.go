@@ -19,6 +19,9 @@ func TestLine(t *testing.T) {
 		`{"key":"\"\n","error":{"code":3},"outcome":"refused","why":"\"no\"","attempts":2}`: {
 			Key: "\"\n", Error: json.RawMessage("{\n\"code\":\n3}"), Outcome: job.OutcomeRefused, Why: `"no"`, Attempts: 2,
 		},
+		`{"key":"k","error":{"message":"opledger: it has no line"},"outcome":"failed","why":"it has no line","attempts":1}`: {
+			Key: "k", Outcome: job.OutcomeFailed, Why: "it has no line", Attempts: 1,
+		},
 		`{"key":"k","request":{"contents":[]},"outcome":"failed","attempts":0}`: {
 			Key: "k", Request: json.RawMessage(`{"contents":[]}`), Outcome: job.OutcomeFailed,
 		},

@@ -360,6 +360,24 @@ var jobDecisions = []ledgerTest{
 		equal(w, "the second", w.part(2).State, job.Starting)
 		w.step(first, job.StepCancel)
 	}},
+	{"a release gives up a batch that may have been created, and its worker creates none any more [J6]", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		first := operation.PartKey(nightly, 1)
+		lease, p := w.step(first, job.StepStart), w.part(1)
+		p.Waits = job.WaitsForIntent
+		p, err := w.ledger().Jobs.Save(w.ctx, lease, p)
+		w.must("Save", err)
+		_, err = w.ledger().Jobs.Release(w.ctx, first, cancelling)
+		w.must("Release", err)
+		p.Creations++ // as before each creation [J5]
+		if _, err := w.ledger().Jobs.Save(w.ctx, lease, p); !errors.Is(err, ledger.ErrContention) {
+			w.Errorf("the worker goes on: %v", err)
+		}
+		equal(w, "the first", w.part(1).State, job.Released)
+		equal(w, "the second", w.part(2).Round, 2)
+		equal(w, "twins", w.job().Twins, 1)
+	}},
 	{"what there is not", func(w *world) {
 		for _, err := range []error{
 			second(w.ledger().Jobs.Read(w.ctx, nightly)), second(w.ledger().Jobs.Advance(w.ctx, nightly)),
