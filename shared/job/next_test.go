@@ -306,8 +306,8 @@ func TestNextReleases(t *testing.T) {
 		w.parts[0].Released = &operation.Decided{By: "operator", Why: "Gemini does not know it"}
 		w.advance()
 		old, young := w.parts[0], w.parts[1]
-		if old.State != job.Released || old.CancelPlanned != (batch != "") || young.State != job.Starting || young.Round != 2 ||
-			w.job.Twins != 1 {
+		if old.State != job.Released || old.CancelPlanned != (batch != "") || young.State != job.Starting ||
+			young.Round != 2 || w.job.Twins != 1 {
 			t.Errorf("%s: %+v\n%+v, %d twins", state, old, young, w.job.Twins)
 		}
 	}

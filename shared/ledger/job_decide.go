@@ -39,7 +39,9 @@ func (l Jobs) Cancel(ctx context.Context, key operation.Key, d Decision) (operat
 
 // Release gives up the batch of a part, on an operator's decision: its requests go into a new part, and
 // Gemini is asked to cancel the batch, whose result is never collected [J6]. What it did meanwhile is paid
-// for twice. A batch that may have been created, and that no list has shown yet, is given up in the same way. Errors: ErrNoJob; ErrNoReason; ErrNotRunning; else as Ingest. Calling it again is safe.
+// for twice. A batch that may have been created, and that no list has shown yet, is given up in the same way.
+//
+// Errors: ErrNoJob; ErrNoReason; ErrNotRunning; else as Ingest. Calling it again is safe.
 func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (operation.Decided, error) {
 	var stands operation.Decided
 	err := l.retry(ctx, "releasing "+string(part), func(int) error {

@@ -11,9 +11,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Open starts to read the results of a batch, or of a job: see WithJobs. result is what its record or payload says of them.
-// Where it names no file, Open fetches the batch, which holds the results or names their file. The
-// caller must close the Reader, and must not cancel ctx before.
+// Open starts to read the results of a batch, or of a job: see WithJobs. result is what its record or
+// payload says of them. Where it names no file, Open fetches the batch, which holds the results or names
+// their file. The caller must close the Reader, and must not cancel ctx before.
 //
 // Errors: ErrNotFound; ErrNone, also for an operation that is no batch; *api.Error; any other is of the
 // connection and transient.

@@ -49,7 +49,8 @@ func TestOpenJob(t *testing.T) {
 		place  string
 		none   bool
 	}{
-		"no way to open them": {none, place, true}, "no results": {client, "", true}, "another place": {client, "elsewhere", false},
+		"no way to open them": {none, place, true}, "no results": {client, "", true},
+		"another place": {client, "elsewhere", false},
 	} {
 		_, err := c.client.Open(t.Context(), "jobs/nightly", operation.Result{OutputFile: c.place})
 		if err == nil || errors.Is(err, results.ErrNone) != c.none {

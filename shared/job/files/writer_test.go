@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -21,14 +22,16 @@ func TestWriter(t *testing.T) {
 		t.Errorf("without a line: %+v, %v", object, err)
 	}
 	w := files.NewWriter(t.Context(), s, "two")
-	if err := errors.Join(w.Copy([]byte("a request")), w.Line(files.Line{Key: "k", Outcome: job.OutcomeDone})); err != nil {
+	err := errors.Join(w.Copy([]byte("a request")),
+		w.Line(files.Line{Key: "k", Response: json.RawMessage("{}"), Outcome: job.OutcomeDone}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Stat(t.Context(), "two"); !errors.Is(err, storage.ErrNotExist) {
 		t.Errorf("before the end: %v", err)
 	}
 	object, ok, err := w.Close()
-	want := "a request\n" + `{"key":"k","outcome":"done","attempts":0}` + "\n"
+	want := "a request\n" + `{"key":"k","response":{},"outcome":"done","attempts":0}` + "\n"
 	if !ok || err != nil || object.Size != int64(len(want)) || w.Lines != 2 || w.Bytes != object.Size {
 		t.Errorf("%+v, %v, after %d lines with %d bytes", object, err, w.Lines, w.Bytes)
 	}
