@@ -35,10 +35,11 @@ func (o Options) finish(ctx context.Context, task effect.Task) ([]ledger.Write, 
 		return nil, effect.Permanent(fmt.Errorf("%d of %d requests have an outcome: the parts of %s do not add up",
 			j.Counts.Final(), j.Input.Requests, j.Key))
 	}
-	for kind, to := range map[string]*job.Object{
-		files.Results: &j.Output.Results, files.Failed: &j.Output.Failed, files.Unmatched: &j.Output.Unmatched,
-	} {
-		if *to, err = f.merge(ctx, kind); err != nil {
+	for _, output := range []struct {
+		kind string
+		to   *job.Object
+	}{{files.Results, &j.Output.Results}, {files.Failed, &j.Output.Failed}, {files.Unmatched, &j.Output.Unmatched}} {
+		if *output.to, err = f.merge(ctx, output.kind); err != nil {
 			return nil, err
 		}
 	}
@@ -116,12 +117,15 @@ func (f *finishing) drop(ctx context.Context, p ledger.StoredPart) (ledger.Store
 		}
 	}
 	p.Counts = job.Counts{Failed: out.Lines}
-	for to, from := range map[*[]job.Object]*files.Writer{&p.Final: out, &p.Failed: failed} {
-		object, _, err := from.Close()
+	for _, written := range []struct {
+		to   *[]job.Object
+		from *files.Writer
+	}{{&p.Final, out}, {&p.Failed, failed}} {
+		object, _, err := written.from.Close()
 		if err != nil {
 			return p, err
 		}
-		*to = []job.Object{object}
+		*written.to = []job.Object{object}
 	}
 	return f.Ledger.Jobs.Save(ctx, f.task.Lease, p)
 }
@@ -151,8 +155,8 @@ func (f *finishing) merge(ctx context.Context, kind string) (job.Object, error) 
 	case err != nil:
 		return job.Object{}, fmt.Errorf("merging the parts of %s: %w", f.job.Key, err)
 	case made.Size != size:
-		return job.Object{}, effect.Permanent(fmt.Errorf("%s/%s has %d bytes, and the parts of %s have %d: it was not made of "+
-			"them; move it away, and replay the effect", f.Storage, name, made.Size, f.job.Key, size))
+		return job.Object{}, effect.Permanent(fmt.Errorf("%s/%s has %d bytes, and the parts of %s have %d: it was not made "+
+			"of them; move it away, and replay the effect", f.Storage, name, made.Size, f.job.Key, size))
 	}
 	return job.Object(made), nil
 }
