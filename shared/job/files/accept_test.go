@@ -34,8 +34,15 @@ func newLedger(t *testing.T) *ledger.Ledger {
 
 func request() ledger.JobRequest {
 	return ledger.JobRequest{
-		Key: nightly, Options: job.Options{Model: "gemini-3.5-flash"}, Input: job.Input{SHA256: "0a1b", Bytes: 4, Requests: 1},
+		Key: nightly, Options: job.Options{Model: "gemini-3.5-flash"},
+		Input: job.Input{SHA256: "0a1b", Bytes: 4, Requests: 1},
 	}
+}
+
+// jobIn returns the job of the request, whose objects are in s.
+func jobIn(s storage.Storage) job.Job {
+	r := request()
+	return job.Job{Key: r.Key, Options: r.Options.WithDefaults(), Input: r.Input, Storage: s.String()}
 }
 
 func create(t *testing.T, s storage.Storage, name, content string) {
@@ -91,7 +98,7 @@ func TestAccept(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	s := folder(t)
-	j := job.Job{Key: nightly, Options: job.Options{Model: "m"}.WithDefaults(), Input: job.Input{SHA256: "0a1b"}, Storage: s.String()}
+	j := jobIn(s)
 	for range 2 {
 		if err := files.Keep(t.Context(), s, j); err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func TestCheckStorage(t *testing.T) {
 func TestCopyForgotten(t *testing.T) {
 	t.Parallel()
 	s, l := folder(t), newLedger(t)
-	j := job.Job{Key: nightly, Options: job.Options{Model: "m"}.WithDefaults(), Input: job.Input{SHA256: "0a1b"}, Storage: s.String()}
+	j := jobIn(s)
 	var out bytes.Buffer
 	if _, err := files.Copy(t.Context(), l, s, nightly, files.Results, &out); !errors.Is(err, ledger.ErrNoJob) {
 		t.Errorf("a job that never was: %v", err)
@@ -62,10 +62,12 @@ func TestCopyPending(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if complete, err := files.Copy(t.Context(), l, s, nightly, files.Results, &out); err != nil || complete || out.Len() > 0 {
+	complete, err := files.Copy(t.Context(), l, s, nightly, files.Results, &out)
+	if err != nil || complete || out.Len() > 0 {
 		t.Errorf("%v, %v, %q", complete, err, out.String())
 	}
-	if _, err := files.Copy(t.Context(), l, folder(t), nightly, files.Results, &out); !errors.Is(err, files.ErrForeignStorage) {
+	_, err = files.Copy(t.Context(), l, folder(t), nightly, files.Results, &out)
+	if !errors.Is(err, files.ErrForeignStorage) {
 		t.Errorf("another storage: %v", err)
 	}
 }

@@ -96,7 +96,8 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 }
 
 // errDiffers: what Gemini says of the batch is not what the ledger has.
-var errDiffers = errors.New("nothing of it is given out again; compare the two, and release the part or replay the effect")
+var errDiffers = errors.New(
+	"nothing of it is given out again; compare the two, and release the part or replay the effect")
 
 // confirm asks Gemini for the batch. One with another input, or another end, than the ledger has stops the
 // part until an operator decides.
@@ -108,14 +109,15 @@ func (c *collecting) confirm(ctx context.Context) (batches.Batch, error) {
 	ours := func(f job.File) bool { return f.Name == batch.InputFile }
 	switch {
 	case batch.InputFile != "" && !slices.ContainsFunc(c.part.Files, ours):
-		err = fmt.Errorf("%s has the input %s, which is none of %s: %w", c.task.Operation, batch.InputFile, c.part.Key, errDiffers)
+		err = fmt.Errorf("%s has the input %s, which is none of %s: %w", c.task.Operation, batch.InputFile, c.part.Key,
+			errDiffers)
 		return batch, effect.Permanent(err)
 	case batch.State.Terminal() && batch.State != c.completion.State:
 		err = fmt.Errorf("%s is %s at Gemini and %s in the ledger: %w", c.task.Operation, batch.State, c.completion.State,
 			errDiffers)
 		return batch, effect.Permanent(err)
 	case !batch.State.Terminal():
-		return batch, fmt.Errorf("Gemini does not say that %s has ended", c.task.Operation)
+		return batch, fmt.Errorf("%s has not ended, as Gemini says now; it is asked again", c.task.Operation)
 	}
 	return batch, nil
 }
@@ -146,15 +148,16 @@ func (c *collecting) refused(ctx context.Context) ([]ledger.Write, error) {
 		return nil, err
 	}
 	c.deleteInputs(ctx, c.part.Part)
-	c.part.State, c.part.Pieces, c.part.Problem = job.Refused, pieces, diag.Cut(c.completion.Result.ErrorMessage, maxProblem)
+	c.part.State, c.part.Pieces = job.Refused, pieces
+	c.part.Problem = diag.Cut(c.completion.Result.ErrorMessage, maxProblem)
 	return []ledger.Write{c.part.Write()}, nil
 }
 
 // alert reports what an operator should know of a batch that was collected.
 func (c *collecting) alert(ctx context.Context) {
 	report := func(reason, message string) {
-		c.Log.ErrorContext(ctx, message, "event", "alert", "reason", reason, "operation", c.task.Operation, "part", c.part.Key,
-			"lines", c.part.Counts.Unmatched)
+		c.Log.ErrorContext(ctx, message, "event", "alert", "reason", reason, "operation", c.task.Operation,
+			"part", c.part.Key, "lines", c.part.Counts.Unmatched)
 	}
 	if c.part.Counts.Unmatched > 0 {
 		report("unmatched", "lines of a batch's result are the answer to no request; they are in unmatched.jsonl")

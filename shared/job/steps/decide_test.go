@@ -41,8 +41,8 @@ func TestCancelJob(t *testing.T) {
 	}
 	rec := w.settle()
 	j := w.ended()
-	if rec.State != operation.Cancelled || w.part(3).State != job.Dropped || w.part(2).Counts.Done != 40 || j.Counts.Done <= 40 ||
-		j.Counts.Done == 80 || len(w.sim.Batches()) != 2 {
+	if rec.State != operation.Cancelled || w.part(3).State != job.Dropped || w.part(2).Counts.Done != 40 ||
+		j.Counts.Done <= 40 || j.Counts.Done == 80 || len(w.sim.Batches()) != 2 {
 		t.Errorf("%s, %+v", rec.State, j.Counts)
 	}
 	if alerts := w.alerts(); len(alerts) > 0 {
@@ -68,6 +68,8 @@ func TestCancelledElsewhere(t *testing.T) {
 	}
 }
 
+var stuck = ledger.Decision{By: operator, Why: "stuck for days"}
+
 // TestRelease: a released batch is asked to cancel, also where Gemini does not know it any more, and is never
 // collected, also where it succeeds. Its requests are in another part, whose round counts it [J5, J6].
 func TestRelease(t *testing.T) {
@@ -85,7 +87,7 @@ func TestRelease(t *testing.T) {
 			w.submit(requests(4), job.Options{MaxAttempts: 2})
 			w.drain()
 			late := w.part(1).Batch
-			if _, err := w.ledger.Jobs.Release(t.Context(), first, ledger.Decision{By: operator, Why: "stuck for days"}); err != nil {
+			if _, err := w.ledger.Jobs.Release(t.Context(), first, stuck); err != nil {
 				t.Fatal(err)
 			}
 			w.drain()
@@ -117,7 +119,7 @@ func TestReleaseBeforeItIsStepped(t *testing.T) {
 	w := newWorld(t, setting{worker: func(s ledger.Store) ledger.Store { return noAdvance{s, &dead} }})
 	batch := w.started(requests(4), job.Options{})
 	dead.Store(true)
-	_, err := w.options.Ledger.Jobs.Release(t.Context(), first, ledger.Decision{By: operator, Why: "stuck for days"})
+	_, err := w.options.Ledger.Jobs.Release(t.Context(), first, stuck)
 	if err == nil {
 		t.Fatal("the process lives")
 	}
@@ -161,7 +163,8 @@ func TestStopAfter(t *testing.T) {
 	if rec.State != operation.Failed || j.Counts.Refused != 20 || j.Counts.Failed != 20 || len(w.sim.Batches()) != 2 {
 		t.Errorf("%s, %+v after %d batches", rec.State, j.Counts, len(w.sim.Batches()))
 	}
-	if line := w.lineOf("k0039"); !strings.Contains(line.Why, "20 requests were not done, more than 15") || line.Attempts != 0 {
+	line := w.lineOf("k0039")
+	if !strings.Contains(line.Why, "20 requests were not done, more than 15") || line.Attempts != 0 {
 		t.Errorf("the line is %+v", line)
 	}
 }

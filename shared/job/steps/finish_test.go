@@ -42,13 +42,15 @@ func TestAllRefused(t *testing.T) {
 	rec := w.settle()
 	j := w.ended()
 	if rec.State != operation.Failed || !strings.Contains(rec.Result.ErrorMessage, "Gemini refused every batch") ||
-		!strings.Contains(rec.Result.ErrorMessage, "Request contains an invalid argument.") || j.Counts.Failed != 40 || j.Batches != 0 {
+		!strings.Contains(rec.Result.ErrorMessage, "Request contains an invalid argument.") || j.Counts.Failed != 40 ||
+		j.Batches != 0 {
 		t.Errorf("%s: %s, %+v", rec.State, rec.Result.ErrorMessage, j)
 	}
 	if made := w.sim.Stats().Creates; made != 22 {
 		t.Errorf("%d creations", made)
 	}
-	if line := w.lineOf("k0001"); line.Attempts != 0 || line.Batch != "" || !strings.Contains(line.Why, "invalid argument") {
+	line := w.lineOf("k0001")
+	if line.Attempts != 0 || line.Batch != "" || !strings.Contains(line.Why, "invalid argument") {
 		t.Errorf("the line is %+v", line)
 	}
 }
@@ -94,7 +96,8 @@ func TestFinishAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.drainOrLater()
-		if e := w.effectOf(nightly, job.StepFinish); e.State != ledger.EffectDead || !strings.Contains(e.LastError, "was not made of") {
+		e := w.effectOf(nightly, job.StepFinish)
+		if e.State != ledger.EffectDead || !strings.Contains(e.LastError, "was not made of") {
 			t.Errorf("the finish is %s: %s", e.State, e.LastError)
 		}
 	})

@@ -40,7 +40,8 @@ func (o Options) split(ctx context.Context, task effect.Task) ([]ledger.Write, e
 		return nil, err
 	}
 	s := splitting{
-		Options: o, lease: task.Lease, job: j, sum: sha256.New(), seen: make(map[operation.KeyHash]struct{}, j.Input.Requests),
+		Options: o, lease: task.Lease, job: j, sum: sha256.New(),
+		seen:   make(map[operation.KeyHash]struct{}),
 		cutter: job.NewCutter(j.Options, j.Input.Object, j.Cut),
 	}
 	problem, err := s.read(ctx)

@@ -23,7 +23,7 @@ func TestInvalidInput(t *testing.T) {
 		requests int64
 		says     string
 	}{
-		"a key twice":                      {two + "\n" + requestOf("k0000") + "\n", 3, `line 3: the key "k0000" stands on an earlier line, too`},
+		"a key twice":                      {two + "\n" + requestOf("k0000") + "\n", 3, `line 3: the key "k0000" stands`},
 		"no key":                           {two + "\n{\"request\":{}}\n", 3, "line 3: "},
 		"a carriage return":                {two + "\r\n", 2, "line 2: "},
 		"an empty line":                    {two + "\n\n", 3, "line 3: "},
@@ -139,7 +139,8 @@ func TestIDOfAnotherJob(t *testing.T) {
 	again.options.Storage, again.kept = old.kept, old.kept
 	in := old.job().Input
 	request := ledger.JobRequest{
-		Key: nightly, Options: job.Options{Model: "gemini-3.5-flash", MaxRequestsPerBatch: 100}, Input: in, Storage: old.kept.String(),
+		Key: nightly, Options: job.Options{Model: "gemini-3.5-flash", MaxRequestsPerBatch: 100}, Input: in,
+		Storage: old.kept.String(),
 	}
 	if _, err := files.Accept(t.Context(), again.ledger, old.kept, request); !errors.Is(err, files.ErrExpired) {
 		t.Errorf("the same again: %v", err)

@@ -98,8 +98,8 @@ func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledg
 		return nil, err
 	}
 	s.part.Twins++
-	s.Log.ErrorContext(ctx, "a part of a job has a second batch, which is not collected", "event", "alert", "reason", "twin",
-		"operation", name.Key, "part", s.part.Key, "batch", intent.Operation,
+	s.Log.ErrorContext(ctx, "a part of a job has a second batch, which is not collected", "event", "alert",
+		"reason", "twin", "operation", name.Key, "part", s.part.Key, "batch", intent.Operation,
 		"error", "cancel it with opledger cancel "+string(name.Key))
 	return s.started(intent.Operation), nil
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-const (
-	first    operation.Key = "jobs/nightly/00001"
-	operator               = "ada"
-)
+const first operation.Key = "jobs/nightly/00001"
+
+// operator is who decides what a person must.
+const operator = "ada"
 
 // answers makes Gemini give one answer to every creation from now on.
 func (w *world) answers(op geminisim.Op, status int, message string) {
@@ -51,7 +51,8 @@ func TestQuotaForHours(t *testing.T) {
 		w.later(interval)
 		alerts = append(alerts, w.alerts()...)
 	}
-	if e := w.effectOf(first, job.StepStart); e.Attempts != 0 || e.Failing != nil || !slices.Equal(alerts, []string{"job-quota"}) {
+	e := w.effectOf(first, job.StepStart)
+	if e.Attempts != 0 || e.Failing != nil || !slices.Equal(alerts, []string{"job-quota"}) {
 		t.Errorf("%d attempts, failing %+v, alerts %v", e.Attempts, e.Failing, alerts)
 	}
 	if p := w.part(1); p.Creations < 10 || p.Round != 1 || len(p.Files) != 1 || !p.WaitsSince.Equal(since) {
@@ -93,8 +94,8 @@ func TestBadKey(t *testing.T) {
 		t.Errorf("the alerts are %v", alerts)
 	}
 	p, e := w.part(1), w.effectOf(first, job.StepStart)
-	if p.State != job.Starting || p.Waits != job.WaitsForAccess || p.Round != 1 || w.job().Parts != 1 || e.Failing != nil ||
-		len(w.sim.Batches()) > 0 {
+	if p.State != job.Starting || p.Waits != job.WaitsForAccess || p.Round != 1 || w.job().Parts != 1 ||
+		e.Failing != nil || len(w.sim.Batches()) > 0 {
 		t.Errorf("the part is %+v, failing %+v", p, e.Failing)
 	}
 	w.sim.ClearAnswers()
@@ -162,7 +163,8 @@ func TestFileExpired(t *testing.T) {
 func TestFileNeverThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setting{})
-	w.answers(geminisim.OpCreate, http.StatusForbidden, "You do not have permission to access the File abc or it may not exist.")
+	w.answers(geminisim.OpCreate, http.StatusForbidden,
+		"You do not have permission to access the File abc or it may not exist.")
 	w.submit(requests(4), job.Options{})
 	w.drain()
 	if p := w.part(1); p.Waits != job.WaitsForAccess || !slices.Equal(w.alerts(), []string{"job-denied"}) {
@@ -235,7 +237,8 @@ func (t roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return t
 
 func (w *world) cancel() {
 	w.Helper()
-	if _, err := w.ledger.Jobs.Cancel(w.Context(), nightly, ledger.Decision{By: operator, Why: "a wrong prompt"}); err != nil {
+	why := ledger.Decision{By: operator, Why: "a wrong prompt"}
+	if _, err := w.ledger.Jobs.Cancel(w.Context(), nightly, why); err != nil {
 		w.Error(err)
 	}
 }
@@ -261,7 +264,8 @@ func TestTwin(t *testing.T) {
 	w.submit(requests(4), job.Options{MaxAttempts: 1})
 	w.settle()
 	j := w.ended()
-	if p := w.part(1); p.Twins != 1 || j.Twins != 1 || string(p.Batch) != other || !slices.Equal(w.alerts(), []string{"twin"}) {
+	p, alerts := w.part(1), w.alerts()
+	if p.Twins != 1 || j.Twins != 1 || string(p.Batch) != other || !slices.Equal(alerts, []string{"twin"}) {
 		t.Errorf("the part is %+v, of %s", p, other)
 	}
 	if lines, _ := w.output(files.Results); len(lines) != 4 || w.sim.Sent("k0001") != 2 {
@@ -278,7 +282,8 @@ func TestNoKey(t *testing.T) {
 	}})
 	w.submit(requests(4), job.Options{})
 	w.drain()
-	if e := w.effectOf(first, job.StepStart); e.Failing != nil || e.Attempts != 0 || e.ClaimableAt.Sub(w.clock.Now()) != time.Minute {
+	e := w.effectOf(first, job.StepStart)
+	if e.Failing != nil || e.Attempts != 0 || e.ClaimableAt.Sub(w.clock.Now()) != time.Minute {
 		t.Errorf("the start is %+v", e)
 	}
 }

@@ -58,8 +58,8 @@ func (s *starting) denied(ctx context.Context, cause error) error {
 func (s *starting) alertRefused(ctx context.Context, cause error, after time.Duration) {
 	late := s.Now().Sub(s.part.WaitsSince) - alertRefused
 	if s.part.Waits == job.WaitsForQuota && late >= 0 && late < max(after, s.Ledger.Settings().Interval) {
-		s.Log.ErrorContext(ctx, "Gemini takes no further batch of a job for a long time", "event", "alert", "reason", "job-quota",
-			"operation", s.job.Key, "part", s.part.Key, "since", s.part.WaitsSince, "error", cause)
+		s.Log.ErrorContext(ctx, "Gemini takes no further batch of a job for a long time", "event", "alert",
+			"reason", "job-quota", "operation", s.job.Key, "part", s.part.Key, "since", s.part.WaitsSince, "error", cause)
 	}
 }
 

@@ -99,8 +99,9 @@ func (w *world) alerts() []string {
 func (w *world) deliver(batch string) {
 	w.Helper()
 	if _, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
-		Name: operation.Name{Key: operation.Key(batch), Resource: batch}, DeliveryID: "of-" + batch, Source: operation.Webhook,
-		State: operation.Running, UpdateTime: w.clock.Now(), CorrelationID: string(operation.PartKey(nightly, 1)),
+		Name: operation.Name{Key: operation.Key(batch), Resource: batch}, DeliveryID: "of-" + batch,
+		Source: operation.Webhook, State: operation.Running, UpdateTime: w.clock.Now(),
+		CorrelationID: string(operation.PartKey(nightly, 1)),
 	}); err != nil {
 		w.Error(err)
 	}

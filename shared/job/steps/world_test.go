@@ -91,7 +91,9 @@ func newWorld(t testing.TB, s setting) *world {
 	if s.worker != nil {
 		store = s.worker(store)
 	}
-	w.options = steps.Options{Ledger: w.over(store), Storage: w.openStorage(), Now: w.clock.Now, Log: logging.New(w.log, "p")}
+	w.options = steps.Options{
+		Ledger: w.over(store), Storage: w.openStorage(), Now: w.clock.Now, Log: logging.New(w.log, "p"),
+	}
 	w.openGemini()
 	if s.options != nil {
 		w.options = s.options(w.options)
