@@ -26,6 +26,7 @@ type Settings struct {
 	Endpoint  config.Endpoint
 	Signing   config.SigningSecrets
 	Pause     config.Pause
+	Jobs      config.Jobs // a pass needs none; opledger environment prints what Reconcile is deployed with
 }
 
 func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, error) {

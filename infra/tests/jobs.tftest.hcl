@@ -36,8 +36,8 @@ run "the_bucket_of_jobs_is_closed_and_keeps_what_jobs_need" {
 
   assert {
     condition = [
-      for f in [google_cloudfunctions2_function.register, google_cloudfunctions2_function.effects] : f.service_config[0].environment_variables.OPLEDGER_JOB_STORAGE
-    ] == ["gs://a-jobs", "gs://a-jobs"]
-    error_message = "Register and Effects must know where jobs keep their objects."
+      for f in [google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] : f.service_config[0].environment_variables.OPLEDGER_JOB_STORAGE
+    ] == ["gs://a-jobs", "gs://a-jobs", "gs://a-jobs"]
+    error_message = "These must know where jobs keep their objects."
   }
 }

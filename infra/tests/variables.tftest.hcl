@@ -95,6 +95,8 @@ run "commands_are_told_what_the_functions_are" {
     max_attempts         = 11
     retry_for            = "23h"
     results_kept         = "1009h"
+    max_batches          = 81
+    job_bucket           = "a-jobs"
     restored_at          = "2026-11-21T14:00:00Z"
     terminal_transitions = "FAILED:SUCCEEDED"
     webhook              = "static"

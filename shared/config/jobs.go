@@ -6,8 +6,8 @@ import (
 
 // Jobs is where jobs keep what they read and write.
 type Jobs struct {
-	// Storage is where jobs keep their objects: gs://BUCKET/PREFIX or a folder. All functions need the same.
-	// Not set: a folder beside the SQLite file, named after it; with Firestore there are no jobs.
+	// Storage is where jobs keep their objects: gs://BUCKET/PREFIX or a folder, the same for all. Not set: a
+	// folder beside the SQLite file, named after it; with Firestore, no jobs.
 	Storage string `env:"OPLEDGER_JOB_STORAGE"`
 }
 
