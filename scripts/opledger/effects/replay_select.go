@@ -13,6 +13,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -67,6 +68,9 @@ func (s *replaySelection) parse(args []string, now time.Time) error {
 	if s.since != "" {
 		s.after, err = terminal.ParsePast(s.since, now)
 		problems = append(problems, terminal.Prefixed("--since", err))
+	}
+	if s.rerun && job.IsStep(s.effect) {
+		problems = append(problems, fmt.Errorf("--effect: %s: %w, without --rerun", s.effect, ledger.ErrStep))
 	}
 	if s.rerun && strings.Contains(s.effect, "@") {
 		problems = append(problems,
@@ -181,7 +185,7 @@ func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]rep
 
 // targets returns the selected effects of one operation: those that are open or dead, those that
 // are waived or withheld if they were named, and with --rerun those that are done. A rerun is not
-// itself rerun.
+// itself rerun, nor is a step of a job.
 func (s replaySelection) targets(rec operation.Record) []replayTarget {
 	var targets []replayTarget
 	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {
@@ -189,7 +193,7 @@ func (s replaySelection) targets(rec operation.Record) []replayTarget {
 		named := name == s.effect || ledger.RuleOf(name) == s.effect
 		switch {
 		case s.effect != "" && !named, s.dead && status != operation.EffectDead:
-		case s.rerun && ledger.RuleOf(name) != name:
+		case s.rerun && (ledger.RuleOf(name) != name || job.IsStep(name)):
 		case status == operation.EffectWithheld && name != s.effect:
 		case !s.rerun && (status == operation.EffectDone || status == operation.EffectWaived && name != s.effect):
 		default:

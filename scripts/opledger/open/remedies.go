@@ -25,12 +25,11 @@ func WithRemedy(err error) error {
 	case errors.Is(err, ledger.ErrNoJob):
 		return fmt.Errorf("%w; opledger list --collection jobs shows those it has", err)
 	case errors.Is(err, ledger.ErrJobPending):
-		return fmt.Errorf("%w; opledger cancel JOB --reason TEXT cancels it", err)
+		return fmt.Errorf("%w; the command is opledger cancel JOB --reason TEXT", err)
 	case errors.Is(err, ledger.ErrPart):
-		return fmt.Errorf("%w; opledger release PART --reason TEXT gives up its batch, opledger cancel JOB cancels all", err)
+		return fmt.Errorf("%w; opledger release and opledger cancel do that", err)
 	case errors.Is(err, ledger.ErrStep):
-		return fmt.Errorf("%w; opledger replay NAME --effect EFFECT reopens it, and opledger release PART --reason TEXT "+
-			"gives up the part", err)
+		return fmt.Errorf("%w; opledger replay and opledger release do that", err)
 	case errors.Is(err, ledger.ErrNewer):
 		return fmt.Errorf("%w; use that revision, or a later one", err)
 	default:

@@ -59,7 +59,8 @@ type forgetting struct {
 	outside terminal.Environment
 	name    open.OperationName
 	results bool
-	storage string // the job storage of this process
+	// storage is the job storage of this process, and emulator as in storage.Open.
+	storage, emulator string
 
 	ledger *ledger.Ledger
 	agree  func(question string) error

@@ -22,12 +22,12 @@ func (f *forgetting) check(store string) error {
 	if !f.name.IsJob() {
 		return terminal.Usage(errors.New("--results: it is for a job, such as jobs/nightly-2026-11-23"))
 	}
-	settings, err := config.Parse[struct{ Jobs config.Jobs }](f.outside.Variables)
+	settings, err := config.Parse[storageSettings](f.outside.Variables)
 	where, storeErr := open.Find(f.outside, store)
 	if err := errors.Join(err, storeErr); err != nil {
 		return terminal.Usage(err)
 	}
-	f.storage = settings.Jobs.In(where.Store)
+	f.storage, f.emulator = settings.Jobs.In(where.Store), settings.Emulator.Address
 	return nil
 }
 
@@ -53,11 +53,7 @@ func (f forgetting) objects(ctx context.Context) (objects jobObjects, err error)
 	case location == "":
 		return objects, fmt.Errorf("%w; OPLEDGER_JOB_STORAGE says where its results are", err)
 	}
-	emulator, err := config.Parse[storageEmulator](f.outside.Variables)
-	if err == nil {
-		objects.storage, err = storage.Open(location, emulator.Address)
-	}
-	if err != nil {
+	if objects.storage, err = storage.Open(location, f.emulator); err != nil {
 		return objects, err
 	}
 	for name, err := range objects.storage.Names(ctx, files.Folder(f.name.Key)) {
@@ -85,9 +81,4 @@ func (o jobObjects) delete(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// storageEmulator is where an emulated Cloud Storage is, for tests.
-type storageEmulator struct {
-	Address string `env:"STORAGE_EMULATOR_HOST"`
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
@@ -60,8 +61,8 @@ func (v jobView) lines(out *terminal.Table) {
 		phrase.Bytes(p.Input.Bytes), phrase.Safe(p.Input.SHA256)))
 	out.Line("  progress", phrase.JobState(p)+" · "+phrase.Progress(p))
 	if !p.Ended() {
-		out.Line("  batches", fmt.Sprintf("%d running of at most %d, %d waiting for a free one", p.Batches.Running, p.Options.MaxBatches,
-			p.Batches.Planned))
+		out.Line("  batches", fmt.Sprintf("%d running of at most %d, %d waiting for a free one", p.Batches.Running,
+			p.Options.MaxBatches, p.Batches.Planned))
 	}
 	if p.Gathered > 0 {
 		out.Line("  gathered", phrase.Amount(p.Gathered, "request")+" to be sent again, until they fill a batch, nothing "+
@@ -118,6 +119,9 @@ func (v jobView) table(out *terminal.Table) {
 	}
 }
 
+// mostProblem bounds what a row says of a part's problem, in bytes. The part's own page says all.
+const mostProblem = 80
+
 // partWaits says what a part waits for, or what is wrong with it.
 func partWaits(p job.Part) string {
 	var words []string
@@ -131,7 +135,7 @@ func partWaits(p job.Part) string {
 		words = append(words, "released by "+phrase.Safe(p.Released.By))
 	}
 	if p.Problem != "" {
-		words = append(words, phrase.Safe(p.Problem))
+		words = append(words, diag.Cut(phrase.Safe(p.Problem), mostProblem))
 	}
 	if len(words) == 0 {
 		return "-"

@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -41,7 +42,7 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 					return nil, "", err
 				}
 				question := fmt.Sprintf("%s, %s, batch %s. %s. Release it?", name.Key, p.State, p.Batch, actions.AboutRelease)
-				if p.Released == nil && !yes {
+				if p.State == job.Started && p.Released == nil && !yes {
 					if err := terminal.Agree(cmd.Context(), outside, question, "nothing was released"); err != nil {
 						return nil, "", err
 					}

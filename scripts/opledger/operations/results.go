@@ -21,13 +21,6 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// resultsSettings are the settings that results needs: of a batch Gemini's, of a job where its objects are.
-type resultsSettings struct {
-	Gemini   config.Gemini
-	Jobs     config.Jobs
-	Emulator storageEmulator
-}
-
 // NewResults makes opledger results.
 func NewResults(outside terminal.Environment) *cobra.Command {
 	var store, kind string
@@ -55,13 +48,12 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			if err := checkKind(kind, name); err != nil {
 				return terminal.Usage(err)
 			}
-			settings, l, err := open.Read[resultsSettings](cmd.Context(), outside, store)
+			if name.IsJob() {
+				return jobResults(cmd.Context(), outside, store, name.Key, kind)
+			}
+			settings, l, err := open.Read[struct{ Gemini config.Gemini }](cmd.Context(), outside, store)
 			if err != nil {
 				return err
-			}
-			if name.IsJob() {
-				err := jobResults(cmd.Context(), outside, l, name.Key, kind, settings)
-				return errors.Join(open.WithRemedy(err), l.Store.Close())
 			}
 			rec, err := settledBatch(cmd.Context(), l, name)
 			if err = errors.Join(open.WithRemedy(err), l.Store.Close()); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
@@ -32,10 +33,27 @@ func checkKind(kind string, name open.OperationName) error {
 	return nil
 }
 
-// jobResults prints the lines of a kind of a job: all of them, or those that are final so far.
-func jobResults(
-	ctx context.Context, outside terminal.Environment, r open.Reading, key operation.Key, kind string,
-	settings resultsSettings,
+// storageSettings say where job storage is.
+type storageSettings struct {
+	Jobs     config.Jobs
+	Emulator struct {
+		Address string `env:"STORAGE_EMULATOR_HOST"` // of an emulated Cloud Storage, for tests
+	}
+}
+
+// jobResults prints the lines of a kind of a job, and needs no API key.
+func jobResults(ctx context.Context, outside terminal.Environment, store string, key operation.Key, kind string) error {
+	settings, r, err := open.Read[storageSettings](ctx, outside, store)
+	if err != nil {
+		return err
+	}
+	return errors.Join(open.WithRemedy(copyResults(ctx, outside, r, settings, key, kind)), r.Store.Close())
+}
+
+// copyResults prints lines of a job: all of them, or those that are final so far.
+func copyResults(
+	ctx context.Context, outside terminal.Environment, r open.Reading, settings storageSettings, key operation.Key,
+	kind string,
 ) error {
 	location := settings.Jobs.In(r.Where.Store)
 	j, err := r.Jobs.Read(ctx, key)

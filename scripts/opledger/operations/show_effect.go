@@ -34,7 +34,8 @@ type storyJSON struct {
 // newStoryJSON is a story as JSON.
 func newStoryJSON(s ledger.Story, v phrase.EffectView, of jobView) storyJSON {
 	story := storyJSON{
-		Story: s, jobView: of, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]effectJSON, len(s.Effects)),
+		Story: s, jobView: of, Deliveries: append([]ledger.Delivery{}, s.Deliveries...),
+		Effects: make([]effectJSON, len(s.Effects)),
 	}
 	if s.Record.Version > 0 {
 		report := s.Record.Report()
