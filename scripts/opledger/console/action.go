@@ -9,18 +9,9 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/gemini/cancel"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
-
-// A subject is what an action is done to: an operation, one of its effects, or a quarantined delivery.
-type subject struct {
-	Record   operation.Record
-	Conflict bool                // another terminal state was reported than the one that stands
-	Effect   ledger.Effect       // without a Name: none
-	Delivery *ledger.Quarantined // nil: none
-	view     phrase.EffectView
-}
 
 // A decision is what the operator typed, beside the number of the question.
 type decision struct{ By, Why, Question string }
@@ -52,7 +43,10 @@ type outcome struct {
 }
 
 // table is what an operator can do, in the order of the buttons.
-var table = []action{
+var table = slices.Concat(jobActions, operationActions)
+
+// operationActions are what can be done to an operation, an effect or a delivery.
+var operationActions = []action{
 	{
 		name: "lookup", label: "Look up now", command: "opledger reconcile NAME",
 		title: func(s subject) string { return fmt.Sprintf("Look %s up now?", s.Record.Key) },
@@ -62,7 +56,7 @@ var table = []action{
 			"A settled operation keeps its state, unless OPLEDGER_TERMINAL_TRANSITIONS allows the move.",
 		},
 		can: func(s subject) bool {
-			return s.ofOperation() && s.Record.Version > 0 && (!s.Record.Settled() || s.Conflict)
+			return s.ofOperation() && s.Record.Version > 0 && (!s.Record.Settled() || s.Conflict) && !s.isJob()
 		},
 		do: lookUp,
 	},
@@ -117,7 +111,8 @@ var table = []action{
 			laterEnd,
 		},
 		can: func(s subject) bool {
-			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil
+			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil &&
+				!s.isJob() && !s.needed()
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			_, words, err := a.Abandon(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
@@ -147,7 +142,8 @@ var table = []action{
 				"work a second time.",
 		},
 		can: func(s subject) bool {
-			return s.Effect.State == ledger.EffectDone && ledger.RuleOf(s.Effect.Name) == s.Effect.Name
+			return s.Effect.State == ledger.EffectDone && ledger.RuleOf(s.Effect.Name) == s.Effect.Name &&
+				!job.IsStep(s.Effect.Name)
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			return run(ctx, a, s, d, d.Question)
@@ -161,7 +157,10 @@ var table = []action{
 			"The effect stays dead, and counts as handled: nothing runs it, and it no longer needs an operator.",
 			"Its failed items are waived with it. It can still be run again until its record expires.",
 		},
-		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead && s.Effect.Abandoned == nil },
+		can: func(s subject) bool {
+			return s.Effect.State == ledger.EffectDead && s.Effect.Abandoned == nil &&
+				!(job.IsStep(s.Effect.Name) && s.needed())
+		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			_, words, err := a.Waive(ctx, s.Record.Key, s.Effect.Name, ledger.Decision{By: d.By, Why: d.Why})
 			return outcome{Words: words}, err
@@ -202,51 +201,6 @@ func resolve(ctx context.Context, a *actions.Actions, s subject, d decision) (ou
 	return outcome{Words: words}, err
 }
 
-// storySubject is the operation that a story is about.
-func storySubject(story ledger.Story, view phrase.EffectView) subject {
-	r := story.Record
-	return subject{Record: r, view: view, Conflict: r.Conflicted() || !r.Resolved() && slices.ContainsFunc(
-		story.Deliveries, // the record does not say so where an earlier version ingested the event
-		func(d ledger.Delivery) bool { return d.Outcome == ledger.Conflict })}
-}
-
-// with is one effect of the operation.
-func (s subject) with(e ledger.Effect) subject {
-	s.Effect = e
-	return s
-}
-
-// ofOperation reports whether the subject is an operation itself.
-func (s subject) ofOperation() bool { return s.Effect.Name == "" && s.Delivery == nil }
-
-// withheld reports whether the effect is none yet: the record names it, and it was never planned.
-func (s subject) withheld() bool {
-	return s.Effect.Name != "" && s.Record.Effects[s.Effect.Name] == operation.EffectWithheld
-}
-
-// Seen is what a question was asked about, in words. While it stays the same, so does the answer.
-func (s subject) Seen() string {
-	switch {
-	case s.Delivery != nil && s.Delivery.Resolved != nil:
-		return phrase.Quarantined(*s.Delivery)
-	case s.Delivery != nil && s.Delivery.Outcome == "":
-		return "not retried"
-	case s.Delivery != nil:
-		return "retried: " + phrase.Safe(string(s.Delivery.Outcome))
-	case s.withheld():
-		return "withheld"
-	case s.Effect.Name != "":
-		return fmt.Sprintf("%s, after %s and %s", phrase.EffectState(s.Effect), phrase.Counted(int(s.Effect.Fence), "claim"),
-			phrase.Counted(s.Effect.Runs, "rerun"))
-	case s.Record.Conflicted():
-		return phrase.State(s.Record) + ", while " + phrase.Conflict(s.Record)
-	case s.ofOperation() && s.Record.Version > 0 && !s.Record.Registered:
-		return phrase.State(s.Record) + ", not registered: " + phrase.Unregistered(s.Record)
-	default:
-		return phrase.State(s.Record)
-	}
-}
-
 // line is the command that does the same.
 func (a action) line(s subject) string {
 	delivery := ""
@@ -284,7 +238,7 @@ func (c *Console) remedies(s subject) (all []remedy) {
 		resumes := a.name == "lookup" && s.Record.Abandoned != nil // what is rarely wanted
 		r := remedy{
 			Label: a.label, Explains: a.happens[0], Line: a.line(s),
-			First: len(all) == 0 && a.name != "rerun" && !resumes,
+			First: len(all) == 0 && !slices.Contains([]string{"rerun", cancelJob, release}, a.name) && !resumes,
 		}
 		if c.allows(a) {
 			r.Address = a.question(s)

@@ -129,12 +129,10 @@ func (c *Console) subject(r *request, a action, key, effect string) (subject, st
 		s.Delivery = &delivery
 		return s, link("/console/quarantined", theKey, key), err
 	}
-	story, err := c.ledger.Operations.Show(r, operation.Key(key))
+	story, s, err := c.story(r, operation.Key(key), s.view)
 	if err != nil {
 		return s, "", err
 	}
-	s = storySubject(story, s.view)
-	s.Record.Key = operation.Key(key)
 	back := link("/console/operation", theKey, key)
 	if effect == "" {
 		return s, back, nil
@@ -217,11 +215,12 @@ func statusOf(err error, other int) int {
 	switch {
 	case errors.As(err, new(badRequest)), errors.Is(err, ledger.ErrMessage):
 		return http.StatusBadRequest
-	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent):
+	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent), errors.Is(err, ledger.ErrNoJob):
 		return http.StatusNotFound
 	case errors.As(err, new(stale)), errors.Is(err, ledger.ErrSettled), errors.Is(err, ledger.ErrNotDead),
 		errors.Is(err, ledger.ErrUnregistered), errors.Is(err, ledger.ErrNoConflict),
-		errors.Is(err, ledger.ErrEndsChanged), errors.Is(err, ledger.ErrReplay):
+		errors.Is(err, ledger.ErrEndsChanged), errors.Is(err, ledger.ErrReplay), errors.Is(err, ledger.ErrNotRunning),
+		errors.Is(err, ledger.ErrStep), errors.Is(err, ledger.ErrPart), errors.Is(err, ledger.ErrJobPending):
 		return http.StatusConflict
 	default:
 		return other

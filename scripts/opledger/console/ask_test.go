@@ -24,6 +24,7 @@ func acting(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.fill()
+	w.fillJobs()
 	options := w.console.options
 	options.Actions = &actions.Actions{
 		Ledger: w.Ledger, By: "ada", Overrides: true, Send: func(ctx context.Context, m ledger.Message) error {
@@ -88,6 +89,10 @@ var everyAction = []asked{
 	{"retry", "/console/quarantined?key=msg_bad", "msg_bad", "", "this revision cannot read it either"},
 	{"cancel", "/console/operation?key=batches%2Frunning", "batches/running", "",
 		"the cancellation of batches/running requested by ada at "},
+	{cancelJob, "/console/operation?key=jobs%2Fnightly", "jobs/nightly", "",
+		"the cancellation of jobs/nightly requested by ada at "},
+	{release, "/console/operation?key=jobs%2Fnightly%2F00002", "jobs/nightly/00002", "",
+		"jobs/nightly/00002 released by ada at "},
 }
 
 func (a asked) address() string {
@@ -249,6 +254,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fill()
+	w.fillJobs()
 	for _, a := range everyAction {
 		if answer := w.get(a.address()); answer.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", a.address(), answer.Code)

@@ -27,23 +27,19 @@ func TestBrowserPages(t *testing.T) {
 			continue
 		}
 		seen[path] = true
-		b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(b.server+address),
-			chromedp.WaitVisible(chromedp.CSS("h1")))
-		value[any](b, axe+"; 0")
-		b.accessible(address, `{resultTypes: ["violations"]}`)
-		b.scheme("dark")
-		b.accessible(address+" in the dark", `{runOnly: ["color-contrast"]}`)
-		b.screenshot(address+"&dark", 1280)
-		b.scheme("light")
-		for _, width := range []int64{1280, 390} {
-			b.do(chromedp.EmulateViewport(width, 900))
-			if wide := value[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-				t.Errorf("%s is %d pixels too wide for %d", address, wide, width)
-			}
-			b.screenshot(address, width)
-		}
-		b.quiet(address)
+		b.fits(address)
 	}
+}
+
+// TestBrowserJobs: the same of the pages of a job: its own, one of a part, one of a batch, and its parts.
+func TestBrowserJobs(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	b := newBrowser(w, w.console)
+	for _, i := range []int{0, 1, 2, 3, 4, 7, 8} {
+		b.fits(jobAddresses[i])
+	}
+	b.fits(asked{do: release, key: "jobs/nightly/00002"}.address())
 }
 
 // TestBrowserLive: an open page shows what changes, keeps the keyboard's focus, and can be paused.

@@ -178,6 +178,28 @@ func (b *browser) quiet(where string) {
 	b.problems = nil
 }
 
+// fits fails the test unless a page fits a desktop and a phone, and is accessible, in the light and in the
+// dark.
+func (b *browser) fits(address string) {
+	b.Helper()
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(b.server+address),
+		chromedp.WaitVisible(chromedp.CSS("h1")))
+	value[any](b, axe+"; 0")
+	b.accessible(address, `{resultTypes: ["violations"]}`)
+	b.scheme("dark")
+	b.accessible(address+" in the dark", `{runOnly: ["color-contrast"]}`)
+	b.screenshot(address+"&dark", 1280)
+	b.scheme("light")
+	for _, width := range []int64{1280, 390} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		if wide := value[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+			b.Errorf("%s is %d pixels too wide for %d", address, wide, width)
+		}
+		b.screenshot(address, width)
+	}
+	b.quiet(address)
+}
+
 // accessible runs axe, with these options, and fails the test for each serious finding.
 func (b *browser) accessible(where, options string) {
 	b.Helper()

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,8 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fill()
-	for _, address := range addresses {
+	w.fillJobs()
+	for _, address := range slices.Concat(addresses, jobAddresses) {
 		answer := w.get(address)
 		body := answer.Body.String()
 		if answer.Code != http.StatusOK || strings.Contains(body, `role="alert"><strong>Not everything`) {

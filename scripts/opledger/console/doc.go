@@ -6,6 +6,9 @@
 // template shows. Pages are addressed by queries, never by segments, so that a page's address is also
 // its key. The address of one operation is /console/operation?key=batches/abc.
 //
+// A job is an operation, and so has its page. Beside its record that shows the job and its parts: all of
+// them, or of a job that has many the first that are open. Its numbers come of the same read.
+//
 // # Live updates
 //
 // A browser opens the address of its page once more, for a stream of events. The page is then read
@@ -22,9 +25,10 @@
 //
 // # Actions
 //
-// With Options.Actions the page of an operation, an effect or a quarantined delivery offers what can
-// be done. Every action is one row in the table of actions. It is a question first: a page with a form
-// that says what will happen. The form's POST is answered with what became of it:
+// With Options.Actions the page of an operation, a job's part, an effect or a quarantined delivery
+// offers what can be done. What the ledger refuses while a job needs it is not offered. Every action is
+// one row in the table of actions. It is a question first: a page with a form that says what will happen.
+// The form's POST is answered with what became of it:
 //
 //   - A form has a number of its own. One that comes twice, as by a double click, is acted on once, and
 //     has the first answer.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -19,24 +20,29 @@ var functions = template.FuncMap{
 	"span":      phrase.Span,
 	"took":      func(from, to time.Time) string { return phrase.Took(to.Sub(from)) },
 	"state":     phrase.State,
-	"tone":      phrase.StateTone,
+	"tone":      tone,
 	"status":    phrase.StatusTone,
 	"condition": phrase.Condition,
 	"conflict":  phrase.Conflict,
-	"pending":   phrase.WhyPending,
+	"pending":   whyPending,
 	"abandoned": phrase.Abandoned,
 	"broken":    phrase.Broken,
 	"link":      link,
 	"path": func(key operation.Key) string {
 		return "/console/operation?" + url.Values{theKey: {string(key)}}.Encode()
 	},
-	"json":   indented,
-	"short":  short,
-	"table":  newTable,
-	"before": func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
-	"since":  func(from, to time.Time) time.Duration { return to.Sub(from) },
-	"count":  phrase.Counted,
-	"fine":   fine, "attempts": phrase.Attempts, "readable": phrase.Readable, "trueEnd": trueEnd,
+	"json":     indented,
+	"short":    short,
+	"table":    newTable,
+	"before":   func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
+	"since":    func(from, to time.Time) time.Duration { return to.Sub(from) },
+	"count":    phrase.Counted,
+	"view":     func(now time.Time, data any) main { return main{Now: now, Data: data} },
+	"number":   phrase.Number,
+	"amount":   phrase.Amount,
+	"bytes":    phrase.Bytes,
+	"waitsfor": phrase.WaitsFor,
+	"fine":     fine, "attempts": phrase.Attempts, "readable": phrase.Readable, "trueEnd": trueEnd,
 }
 
 // at is a time in the zone of this machine, with its offset; in UTC when it is hovered over.
@@ -65,6 +71,32 @@ func ago(now, t time.Time) template.HTML {
 	}
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s = %s UTC">%s</time>`, // as in at
 		t.UTC().Format(time.RFC3339Nano), phrase.LocalTime(t), t.UTC().Format("15:04:05"), phrase.Relative(t, now)))
+}
+
+// tone is the tone of a state: also of a job's phase, and of a part's state.
+func tone(state any) phrase.Tone {
+	switch state {
+	case job.Splitting, job.Running, job.Finishing, job.Starting, job.Started:
+		return phrase.Busy
+	case job.Collected, job.Consumed:
+		return phrase.Good
+	case job.Refused, job.Dropped, job.Released:
+		return phrase.Warn
+	default:
+		return phrase.StateTone(state)
+	}
+}
+
+// whyPending says why an operation is still waited for. How far a job is costs a read of its own.
+func whyPending(r operation.Record, now time.Time) string {
+	switch {
+	case r.Collection != operation.Jobs || r.HasCondition():
+		return phrase.WhyPending(r, now)
+	case !r.StuckSince.IsZero():
+		return "no step since " + phrase.LocalTime(r.StuckSince)
+	default:
+		return "its page says how far the job is"
+	}
 }
 
 // link is a path with a query of these names and values; empty values are left out.

@@ -48,7 +48,8 @@ type intentPage struct {
 	ledger.Intent
 	Decided  *operation.Decided // the operator's; nil: none
 	Remedies []remedy
-	ShowLine string // the command that prints the same
+	ShowLine string        // the command that prints the same
+	Part     operation.Key // whose batch it announces; empty: it is a submitter's
 }
 
 func loadIntent(c *Console, r *request) (any, error) {
@@ -59,7 +60,10 @@ func loadIntent(c *Console, r *request) (any, error) {
 	}
 	word, store := phrase.ShellWord(id), c.view(r).StoreFlag()
 	p := intentPage{Intent: intent, ShowLine: "opledger intent show " + word + store}
-	if !intent.Waiting() {
+	if _, _, isPart := operation.ParsePart(id); isPart {
+		p.Part = operation.Key(id)
+	}
+	if !intent.Waiting() || p.Part != "" { // what can be done about a part is on its own page
 		return p, nil
 	}
 	p.Remedies = []remedy{{

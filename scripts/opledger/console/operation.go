@@ -24,6 +24,9 @@ type operationPage struct {
 	Withheld []effectPart // that are named in the record, and were never planned
 	Conflict bool         // another terminal state was reported than the one that stands
 	ShowLine string       // the command that prints the same
+	Job      *jobView     // of a job; nil: it is none, or only its record is left
+	Part     *partView    // of a part of a job
+	BatchOf  *batchOf     // of the batch of a part
 }
 
 // An effectPart is one effect of an operation.
@@ -55,30 +58,44 @@ func loadOperation(c *Console, r *request) (any, error) {
 	if len(found) == 1 {
 		key = found[0]
 	}
-	story, err := c.ledger.Operations.Show(r, key)
+	view := c.view(r)
+	paused, _, pauseErr := c.pause(r)
+	view.Paused = paused
+	story, itself, err := c.story(r, key, view)
 	if err != nil {
 		return nil, err
 	}
 	intent, err := c.ledger.Intents.Of(r, story.Record)
-	view := c.view(r)
-	paused, _, pauseErr := c.pause(r)
-	view.Paused, err = paused, errors.Join(err, pauseErr)
-	itself := storySubject(story, view)
-	itself.Record.Key = key
+	err = errors.Join(err, pauseErr)
 	p := operationPage{
 		Key: key, Story: story, Timeline: draw(view.Timeline(story, intent), story.Effects, r.now), Next: next(story, view),
 		Remedies: c.remedies(itself), Conflict: itself.Conflict, ShowLine: "opledger show " + view.Operation(key),
+		BatchOf: itself.batchOf(),
 	}
-	for _, name := range slices.Sorted(maps.Keys(story.Record.Effects)) {
-		if story.Record.Effects[name] == operation.EffectWithheld {
-			e := ledger.Effect{Operation: key, Name: name}
+	switch {
+	case itself.isPart():
+		p.Part = &partView{*itself.Part}
+	case itself.isJob() && itself.Job != nil:
+		var broken []ledger.Broken
+		var jobErr error
+		p.Job, broken, jobErr = c.viewJob(r, itself)
+		p.Story.Broken, err = append(p.Story.Broken, broken...), errors.Join(err, jobErr)
+	}
+	return p, errors.Join(err, p.addEffects(c, r, itself))
+}
+
+// addEffects adds the effects, with what can be done about each.
+func (p *operationPage) addEffects(c *Console, r *request, itself subject) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(p.Story.Record.Effects)) {
+		if p.Story.Record.Effects[name] == operation.EffectWithheld {
+			e := ledger.Effect{Operation: p.Key, Name: name}
 			p.Withheld = append(p.Withheld, effectPart{Effect: e, Remedies: c.remedies(itself.with(e))})
 		}
 	}
-	for _, e := range story.Effects {
+	for _, e := range p.Story.Effects {
 		part := effectPart{Effect: e, Remedies: c.remedies(itself.with(e))}
 		if e.State != ledger.EffectDead { // the top of the page says why it is dead
-			part.Standing = view.Standing(e)
+			part.Standing = itself.view.Standing(e)
 		}
 		if e.Progress != nil {
 			part.Items = phrase.Items(*e.Progress)
@@ -89,7 +106,7 @@ func loadOperation(c *Console, r *request) (any, error) {
 		}
 		p.Effects = append(p.Effects, part)
 	}
-	return p, err
+	return err
 }
 
 // view is what the words about effects need.
@@ -103,7 +120,7 @@ func (c *Console) view(r *request) phrase.EffectView {
 func next(story ledger.Story, view phrase.EffectView) []string {
 	r, now := story.Record, view.Now
 	var words []string
-	if r.Version > 0 && r.Registered && !r.Settled() && r.Abandoned == nil {
+	if r.Version > 0 && r.Registered && !r.Settled() && r.Abandoned == nil && r.Collection != operation.Jobs {
 		due := "The next look-up is " + phrase.Relative(r.DueAt, now) + "."
 		if r.DueAt.Before(now) {
 			due = "A look-up is " + phrase.Due(r.DueAt, now) + "."

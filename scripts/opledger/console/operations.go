@@ -67,7 +67,7 @@ var (
 func chosen(query url.Values, now time.Time) (p operationsPage, err error) {
 	p = operationsPage{
 		Show: query.Get("show"), Since: query.Get("since"), States: operation.States(),
-		Collections: operation.Collections(), Shows: showChoices, Sinces: sinceChoices,
+		Collections: append(operation.Collections(), operation.Jobs), Shows: showChoices, Sinces: sinceChoices,
 	}
 	after, err := phrase.ParseCursor(query.Get("after"))
 	if err != nil {

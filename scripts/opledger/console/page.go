@@ -38,6 +38,7 @@ var pages = []page{
 	{"/{$}", "Overview", "overview.html", loadOverview, false, ""},
 	{operationsPath, "Operations", "operations.html", loadOperations, false, ""},
 	{"/console/operation", "", "operation.html", loadOperation, false, operationsPath},
+	{partsPath, "", "job_parts.html", loadParts, false, operationsPath},
 	{"/console/effects", "Effects", "effects.html", loadEffects, false, ""},
 	{"/console/intents", "Intents", "intents.html", loadIntents, false, ""},
 	{"/console/intent", "", "intent.html", loadIntent, false, "/console/intents"},
@@ -63,7 +64,7 @@ var files embed.FS
 // templates parses the templates of a page: those that every page shares, and its own main part.
 func (p page) templates() *template.Template {
 	return template.Must(template.New("layout.html").Funcs(functions).
-		ParseFS(files, "pages/layout.html", "pages/parts.html", "pages/"+p.file))
+		ParseFS(files, "pages/layout.html", "pages/parts.html", "pages/job.html", "pages/"+p.file))
 }
 
 // A shown is what the layout is executed with.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -63,6 +64,11 @@ func TestReads(t *testing.T) {
 		})
 		w.do(err)
 	}
+	w.submit("jobs/big", 100, job.Options{MaxBatches: 60})
+	w.cut("jobs/big", 100)
+	w.submit("jobs/small", rows, job.Options{MaxBatches: 1})
+	w.cut("jobs/small", rows)
+	w.start("jobs/small", 1)
 	options := w.console.options
 	options.Ledger, options.Most, options.Ends = l.Reading(), FirestoreMost, FirestoreEnds
 	w.console = New(options)
@@ -72,6 +78,9 @@ func TestReads(t *testing.T) {
 		"/console/operations?show=conflict", "/console/operations?state=SUCCEEDED&since=24h", "/console/operation?key=dead1",
 		"/console/effects", "/console/effects?show=dead", "/console/intents", "/console/intent?key=night-1",
 		"/console/quarantine", "/console/quarantined?key=msg1", "/console/passes", "/console/settings",
+		"/console/operation?key=jobs%2Fbig", "/console/operation?key=jobs%2Fsmall", "/console/parts?key=jobs%2Fbig",
+		"/console/operation?key=jobs%2Fsmall%2F00001", "/console/operation?key=batches%2Fsmall-1",
+		"/console/operations?collection=jobs",
 	} {
 		store.reads.Store(0)
 		if answer := w.get(address); answer.Code != 200 {

@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// search leads to what was searched for: an operation, or else an intent, or else to the page of the
-// operation, which says that the ledger has none.
+// search leads to what was searched for: an operation or a job's part, or else an intent, or else to the
+// page of the operation, which says that the ledger has none.
 func (c *Console) search(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), pageTime)
 	defer cancel()
@@ -20,6 +20,9 @@ func (c *Console) search(w http.ResponseWriter, r *http.Request) {
 func (c *Console) find(ctx context.Context, text string) string {
 	if text == "" {
 		return "/console/operations"
+	}
+	if _, _, isPart := operation.ParsePart(text); isPart { // its intent has the same id, and is not what is meant
+		return link("/console/operation", theKey, text, "q", text)
 	}
 	if intent, err := c.ledger.Intents.Read(ctx, text); err == nil {
 		if intent.State == ledger.IntentBound {

@@ -1,0 +1,174 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/progress"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// partsPath is the path of the page of all parts of a job.
+const partsPath = "/console/parts"
+
+// A jobView is what the page of a job shows beside its record.
+type jobView struct {
+	progress.Progress
+	Shares []share // of the requests
+	Parts  []partRow
+	// AllParts is the address of all parts, where Parts are the open ones alone; empty: Parts are all.
+	AllParts string
+	// More: behind the open parts that were read there are others, which may run, too.
+	More bool
+}
+
+// viewJob reads the parts that the page of a job shows: all, or where they are many the first that are open.
+func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, error) {
+	j, read := *s.Job, c.ledger.Jobs.Parts
+	many := j.Parts > rows
+	if many {
+		read = c.ledger.Jobs.OpenParts
+	}
+	page, err := read(r, j.Key, ledger.Cursor{}, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	var open []job.Part
+	for _, p := range page.Items {
+		if p.State.Open() {
+			open = append(open, p.Part)
+		}
+	}
+	v := &jobView{Progress: progress.Of(j, s.Record, open), Parts: c.partRows(r, page.Items)}
+	v.Shares = shares(v.Progress)
+	if many {
+		v.AllParts = link(partsPath, theKey, string(j.Key))
+		if v.More = page.Next.Path != ""; v.More { // what is not read is taken for planned
+			v.Batches.Planned = v.Batches.Total - v.Batches.Done - v.Batches.Running
+		}
+	}
+	return v, page.Broken, nil
+}
+
+// Lead says in a line how far a job is that has not ended.
+func (v jobView) Lead() string {
+	return phrase.JobState(v.Progress) + ": " + phrase.Progress(v.Progress)
+}
+
+// BatchWords are the job's batches in numbers.
+func (v jobView) BatchWords() string {
+	b := v.Batches
+	words := fmt.Sprintf("%s of %s ended", phrase.Number(int64(b.Done)), phrase.Number(int64(b.Total)))
+	if v.Ended() {
+		return words
+	}
+	least, most := "", ""
+	if v.More {
+		least, most = "at least ", "at most "
+	}
+	return fmt.Sprintf("%s, %s%s running, %s%s waiting for a free one; at most %d run at once", words, least,
+		phrase.Number(int64(b.Running)), most, phrase.Number(int64(b.Planned)), v.Options.MaxBatches)
+}
+
+// Tokens are what the results that were read have used; empty before the first.
+func (v jobView) Tokens() string { return tokens(v.Usage) }
+
+// Objects are the results in job storage, each with its size; none before the job has ended.
+func (v jobView) Objects() (all []string) {
+	for _, o := range []job.Object{v.Output.Results, v.Output.Failed, v.Output.Unmatched} {
+		if o.Name != "" {
+			all = append(all, fmt.Sprintf("%s/%s, %s", v.Storage, o.Name, phrase.Bytes(o.Size)))
+		}
+	}
+	return all
+}
+
+// tokens are those of a usage, by what they were used for.
+func tokens(u job.Usage) string {
+	if u.Total() == 0 {
+		return ""
+	}
+	words := []string{fmt.Sprintf("%s: input %s", phrase.Tokens(u.Total()), phrase.Number(u.Input))}
+	if u.Cached > 0 {
+		words[0] += fmt.Sprintf(" (%s of it cached)", phrase.Number(u.Cached))
+	}
+	words = append(words, "output "+phrase.Number(u.Output))
+	if u.Thinking > 0 {
+		words = append(words, "thinking "+phrase.Number(u.Thinking))
+	}
+	return strings.Join(words, ", ")
+}
+
+// A share is the requests of a job with one outcome, as a piece of a bar.
+type share struct {
+	Outcome string
+	N       int64
+	X, W    int // in the bar's picture
+}
+
+// The measures of the bar: a share that is not empty can be seen, however small it is.
+const (
+	barWidth   = 1000
+	leastShare = 6
+)
+
+// shares are the requests by their outcomes. What a job usually has is there even if it is empty.
+func shares(p progress.Progress) (all []share) {
+	x := 0
+	for _, s := range []share{
+		{Outcome: "done", N: p.Counts.Done}, {Outcome: "refused", N: p.Counts.Refused},
+		{Outcome: "failed", N: p.Counts.Failed}, {Outcome: "invalid", N: p.Counts.Invalid},
+		{Outcome: "truncated", N: p.Counts.Truncated}, {Outcome: "open", N: p.Open},
+	} {
+		if s.N > 0 {
+			s.X, s.W = x, max(leastShare, int(float64(s.N)/float64(max(p.Input.Requests, s.N))*barWidth))
+			x += s.W
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// BarWidth is the width of all shares together.
+func (v jobView) BarWidth() (width int) {
+	for _, s := range v.Shares {
+		width += s.W
+	}
+	return max(width, 1)
+}
+
+// Describe is the bar in one sentence, for a reader who does not see it.
+func (v jobView) Describe() string {
+	words := make([]string, len(v.Shares))
+	for i, s := range v.Shares {
+		words[i] = phrase.Number(s.N) + " " + s.Outcome
+	}
+	return phrase.Amount(v.Input.Requests, "request") + ": " + strings.Join(words, ", ")
+}
+
+// A batchOf is the part whose batch an operation is.
+type batchOf struct {
+	Key, Job operation.Key
+	Number   int
+	State    job.State // empty: the job has expired
+	Own      operation.Key
+}
+
+// batchOf returns the part whose batch the subject is; nil: none.
+func (s subject) batchOf() *batchOf {
+	if !s.Record.IsPart() {
+		return nil
+	}
+	of := batchOf{Key: operation.Key(s.Record.CorrelationID)}
+	of.Job, of.Number, _ = operation.ParsePart(s.Record.CorrelationID)
+	if s.Part != nil {
+		of.State = s.Part.State
+		if s.Part.Batch != s.Record.Key {
+			of.Own = s.Part.Batch
+		}
+	}
+	return &of
+}

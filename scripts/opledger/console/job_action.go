@@ -1,0 +1,74 @@
+package console
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// The names of what can be done to a job and to a part.
+const (
+	cancelJob = "cancel-job"
+	release   = "release"
+)
+
+// jobActions are what can be done to a job, and to a part of one.
+var jobActions = []action{
+	{
+		name: cancelJob, label: "Cancel the job", command: "opledger cancel NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Cancel %s?", s.Record.Key) },
+		happens: []string{
+			"No further batch is started, and Gemini is asked to cancel those that run. What succeeded is kept.",
+			"The job ends once its batches have, and its effects run. Success wins: a batch may still succeed.",
+			"Who cancelled it, when and why is recorded. A cancelled job is not resumed.",
+		},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Cancelled == nil &&
+				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.Cancel(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
+			return outcome{Words: words}, err
+		},
+	},
+	{
+		name: release, label: "Release", command: "opledger release NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Release %s, and give up its batch?", s.Record.Key) },
+		happens: []string{
+			actions.AboutRelease + ".",
+			"That counts as an attempt: a request that has none left fails.",
+			"It is for a batch that Gemini no longer knows, or that never ends. Who released it, when and why is recorded.",
+		},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.isPart() && s.Part.State == job.Started && s.Part.Released == nil
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.Release(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
+			return outcome{Words: words}, err
+		},
+	},
+}
+
+// jobSeen is a job as a question is asked about it. How far its batches are makes no difference.
+func jobSeen(j job.Job) string {
+	if j.Cancelled != nil {
+		return string(j.Phase) + ", cancelled " + phrase.Abandoned(*j.Cancelled)
+	}
+	return string(j.Phase)
+}
+
+// partSeen is a part as a question is asked about it.
+func partSeen(p job.Part) string {
+	words := string(p.State)
+	if p.Batch != "" {
+		words += ", batch " + phrase.Safe(string(p.Batch))
+	}
+	if p.Released != nil {
+		words += ", released " + phrase.Abandoned(*p.Released)
+	}
+	return words
+}

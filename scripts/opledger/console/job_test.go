@@ -1,0 +1,190 @@
+package console
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/progress"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// jobAddresses are the pages of the jobs of a world, their parts and their batches.
+var jobAddresses = []string{
+	"/console/operation?key=jobs%2Fnightly", "/console/operation?key=jobs%2Fended", "/console/operation?key=jobs%2Fyoung",
+	"/console/operation?key=jobs%2Fnightly%2F00002", "/console/operation?key=jobs%2Fnightly%2F00003",
+	"/console/operation?key=jobs%2Fnightly%2F00004", "/console/operation?key=jobs%2Fnightly%2F00008",
+	"/console/operation?key=batches%2Fnightly-2", "/console/parts?key=jobs%2Fnightly",
+	"/console/intent?key=jobs%2Fnightly%2F00002", "/console/operations?collection=jobs",
+	"/console/operations?collection=jobs&show=pending",
+}
+
+// TestJobPage: the page of a job says how far it is, in numbers and as a bar, what it waits for, and what its
+// parts do; each leads to its batch.
+func TestJobPage(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	page := w.get(jobAddresses[0]).Body.String()
+	says(t, page, "RUNNING: batches 1 of 8, round 1 of 3 · done 9,000 · refused 70 · failed 5 · invalid 20",
+		"Gemini refused a batch as a whole:", "INVALID_ARGUMENT", "Cancel the job", "Job ",
+		"80,000 requests: 9,000 done, 70 refused, 5 failed, 20 invalid, 5 truncated, 70,900 open", "1 of 8 ended, ",
+		"4 running, 2 waiting for a free one", "at most 4 run at once", "1 of 3 at most",
+		"Gemini's quota since ", "00003", "900 requests",
+		"2.1 M tokens: input 2,000,000 (1,000 of it cached), output 90,000, thinking 7", "gemini-3.5-flash",
+		"gs://bucket/jobs", "opledger results jobs/nightly", "1 line", "Parts", "CONSUMED", "9,000", "nightly-1")
+	for _, number := range []int{1, 2} {
+		address := html.EscapeString(link("/console/operation", theKey, string(batchKey(nightly, number))))
+		if !strings.Contains(page, address) {
+			t.Errorf("without %s: %s", address, page)
+		}
+	}
+	if n := strings.Count(page, "do=release"); n != 1 {
+		t.Errorf("%d parts can be released, not the one that is STARTED: %s", n, page)
+	}
+	if strings.Contains(page, "do=lookup") || strings.Contains(page, "do=abandon") || strings.Contains(page, "All parts") {
+		t.Errorf("%s", page)
+	}
+	says(t, w.get(jobAddresses[1]).Body.String(), "FAILED", "The job did not succeed:", "more requests were not done",
+		"ENDED", "1 of 1 ended", "gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
+	says(t, w.get(jobAddresses[2]).Body.String(), "the input is cut into batches",
+		"There is none yet: the input is being cut.")
+}
+
+// TestPartPage: the page of a part leads to its job and its batch, and the page of the batch to both. Steps
+// of a job are neither rerun nor waived.
+func TestPartPage(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	says(t, w.get(jobAddresses[3]).Body.String(), "jobs/nightly", "STARTED", "What can be done", "Release", "Part 2",
+		"10,000, 1.0 kB", "batches/nightly-2", "Creations", "1", "job-start", "The part as JSON")
+	says(t, w.get(jobAddresses[4]).Body.String(), "Waits for, or problem", "Gemini's quota, ", "1h")
+	says(t, w.get(jobAddresses[5]).Body.String(), "DROPPED", "INVALID_ARGUMENT: "+hostile)
+	says(t, w.get(jobAddresses[6]).Body.String(), "PLANNED", "a free batch, ")
+	batch := w.get(jobAddresses[7]).Body.String()
+	says(t, batch, "It is the batch of ", "part 2", "jobs/nightly", "Only its collect runs for it")
+	for _, no := range []string{"do=abandon", "It is a twin"} {
+		if strings.Contains(batch, no) {
+			t.Errorf("the batch of a part has %q: %s", no, batch)
+		}
+	}
+	if done := w.get("/console/operation?key=batches%2Fnightly-1").Body.String(); strings.Contains(done, "do=rerun") {
+		t.Errorf("a step can be rerun: %s", done)
+	}
+	twin := operation.Key("batches/twin")
+	w.register(twin, "reviews", "")
+	s := subject{Record: operation.Record{Key: twin, Registered: true}, Part: &job.Part{Batch: batchKey(nightly, 2)}}
+	s.Record.CorrelationID = string(operation.PartKey(nightly, 2))
+	if of := s.batchOf(); of == nil || of.Own != batchKey(nightly, 2) || of.Job != nightly || of.Number != 2 {
+		t.Errorf("a twin: %+v", of)
+	}
+	if answer := w.get("/console/search?q=jobs%2Fnightly%2F00002"); answer.Header().Get("Location") !=
+		jobAddresses[3]+"&q=jobs%2Fnightly%2F00002" {
+		t.Errorf("a part is searched for: %s", answer.Header().Get("Location"))
+	}
+	says(t, w.get(jobAddresses[9]).Body.String(), "announces the batch of a job", "jobs/nightly/00002")
+	if answer := w.get("/console/operation?key=jobs%2Fnightly%2F00099"); answer.Code != http.StatusNotFound {
+		t.Errorf("a part that does not exist: %d", answer.Code)
+	}
+}
+
+// TestCancelledJob: who cancelled a job is on its page, which offers that once.
+func TestCancelledJob(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	question := asked{do: cancelJob, key: string(nightly)}.address()
+	form, other := w.question(question), w.question(question)
+	form.Set("why", "wrong model")
+	other.Set("why", "too late")
+	says(t, w.post(form).Body.String(), "the cancellation of jobs/nightly requested by ada", "what succeeded is kept")
+	page := w.get(jobAddresses[0]).Body.String()
+	says(t, page, "it is being cancelled", "Cancelled", " by ada: wrong model")
+	if strings.Contains(page, "do=cancel-job") {
+		t.Errorf("it is offered again: %s", page)
+	}
+	if answer := w.post(other); answer.Code != http.StatusConflict {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
+// TestDeadStep: a step that died can be run again, and not be waived while the job needs it.
+func TestDeadStep(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	w.do(w.Effects.MarkDead(t.Context(), w.claim(young, job.StepSplit), fmt.Errorf("no such input")))
+	page := w.get(jobAddresses[2]).Body.String()
+	says(t, page, "Effect job-split is dead", "no such input", "Run it again")
+	if strings.Contains(page, "do=waive") {
+		t.Errorf("it can be waived: %s", page)
+	}
+}
+
+// TestManyParts: of a job with many parts the page shows the first that are open, and leads to all, by pages.
+func TestManyParts(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	w.submit("jobs/big", 100, job.Options{MaxBatches: 60})
+	w.cut("jobs/big", 100)
+	page := w.get("/console/operation?key=jobs%2Fbig").Body.String()
+	says(t, page, "0 of 100 ended, at least 45 running, at most 55 waiting for a free one", "Open parts", "All parts")
+	seen, address := 0, link(partsPath, theKey, "jobs/big")
+	for address != "" {
+		body := w.get(address).Body.String()
+		seen += strings.Count(body, `<tr id="part-`)
+		_, next, _ := strings.Cut(body, `<p class="next"><a class="button" href="`)
+		next, _, _ = strings.Cut(next, `"`)
+		address = html.UnescapeString(next)
+	}
+	if seen != 100 {
+		t.Errorf("the pages have %d parts", seen)
+	}
+	for address, code := range map[string]int{
+		"/console/parts?key=jobs%2Fno": 404, "/console/parts?key=batches%2Fx": 400,
+		"/console/parts?key=jobs%2Fbig&after=x": 400,
+	} {
+		if answer := w.get(address); answer.Code != code {
+			t.Errorf("%s: %d", address, answer.Code)
+		}
+	}
+}
+
+// TestShares: every share of a bar that is not empty can be seen, and they lie side by side.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	all := shares(progress.Progress{
+		Input: job.Input{Requests: 1_000_000}, Counts: job.Counts{Done: 500_000, Refused: 1}, Open: 499_999,
+	})
+	x := 0
+	for _, s := range all {
+		if s.N == 0 {
+			if s.W != 0 {
+				t.Errorf("%+v is seen", s)
+			}
+			continue
+		}
+		if s.X != x || s.W < leastShare {
+			t.Errorf("%+v, want it at %d", s, x)
+		}
+		x += s.W
+	}
+	if width := (jobView{Shares: all}).BarWidth(); width != x || x < barWidth {
+		t.Errorf("%d wide, %d", width, x)
+	}
+}
+
+// TestRefusedDecisions: what the ledger refuses, because a job needs it, is a conflict with what is now.
+func TestRefusedDecisions(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{ledger.ErrStep, ledger.ErrPart, ledger.ErrJobPending, ledger.ErrNotRunning} {
+		if status := statusOf(fmt.Errorf("deciding: %w", err), http.StatusBadGateway); status != http.StatusConflict {
+			t.Errorf("%v: %d", err, status)
+		}
+	}
+	status := statusOf(fmt.Errorf("reading: %w", ledger.ErrNoJob), http.StatusBadGateway)
+	if status != http.StatusNotFound {
+		t.Errorf("no job: %d", status)
+	}
+}
