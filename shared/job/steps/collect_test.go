@@ -228,3 +228,26 @@ func requestsForJSON(n int) []string {
 	}
 	return lines
 }
+
+// TestUnmatchedAlert: lines that are the answer to no request are kept, and alerted once for a batch [J9].
+func TestUnmatchedAlert(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{sim: geminisim.Config{Faults: geminisim.Faults{DoubledLines: 1, ForeignLines: 1}}})
+	w.submit(requests(4), job.Options{})
+	w.settle()
+	if j, alerts := w.ended(), w.alerts(); j.Counts.Unmatched != 8 || !slices.Equal(alerts, []string{"unmatched"}) {
+		t.Errorf("%+v, alerts %v", j.Counts, alerts)
+	}
+}
+
+// TestFailedBatch: a batch that failed names no result. None is missed, and its requests are sent again.
+func TestFailedBatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{})
+	w.sim.Script("opledger:"+string(first), geminisim.Script{Final: geminisim.StateFailed})
+	w.submit(requests(4), job.Options{})
+	w.settle()
+	if j, alerts := w.ended(), w.alerts(); j.Round != 2 || j.Counts.Done != 4 || len(alerts) > 0 {
+		t.Errorf("round %d, %+v, alerts %v", j.Round, j.Counts, alerts)
+	}
+}
