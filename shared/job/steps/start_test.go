@@ -16,7 +16,7 @@ import (
 
 const first operation.Key = "jobs/nightly/00001"
 
-// operator is who decides what a person must.
+// operator is the name under which decisions are recorded.
 const operator = "ada"
 
 // answers makes Gemini give one answer to every creation from now on.
