@@ -22,8 +22,8 @@ func (a *Actions) cancelJob(ctx context.Context, key operation.Key, d ledger.Dec
 }
 
 // AboutRelease says what the release of a part means, for the question before it.
-const AboutRelease = "Its batch is cancelled at Gemini and its result is never collected. Its requests are sent again " +
-	"in another batch: what the first one has done is paid twice"
+const AboutRelease = "Its batch is cancelled at Gemini and its result is never collected. Its requests are sent " +
+	"again in another batch: what the first one has done is paid twice"
 
 // Release records that the batch of a part is given up [J6], so that its requests go into a new part. It says
 // which decision stands, which may be an earlier one.

@@ -58,6 +58,6 @@ func TestStepIsNotRerun(t *testing.T) {
 	variables := submitJob(t, f, 4)
 	commandtest.Run(t, variables, "replay", "jobs/nightly", "--rerun", "--effect", "job-split").Want(t, terminal.ExitUsage,
 		"--effect: job-split: it is a step of a job").Complaint(t)
-	commandtest.Run(t, variables, "replay", "--rerun", "--collection", "jobs", "--dry-run").Want(t, terminal.ExitDone).Says(t,
-		"nothing")
+	commandtest.Run(t, variables, "replay", "--rerun", "--collection", "jobs", "--dry-run").Want(t, terminal.ExitDone).
+		Says(t, "nothing")
 }

@@ -30,7 +30,8 @@ func TestSubmitJobInputs(t *testing.T) {
 		"--model", "m",
 	}
 	variables := []string{"STORAGE_EMULATOR_HOST=" + sim.Addr()}
-	commandtest.Answer(t, variables, line("d"), args...).Want(t, terminal.ExitDone).Says(t, "jobs/n: 3 requests, 1 batch, ")
+	commandtest.Answer(t, variables, line("d"), args...).Want(t, terminal.ExitDone).Says(t,
+		"jobs/n: 3 requests, 1 batch, ")
 	commandtest.Run(t, nil, "submit", "job", inputFile(t, "b.jsonl.gz", packed.String()), "--key-field", "custom_id",
 		"--dry-run", "--id", "n", "--model", "m").Want(t, terminal.ExitDone).Says(t, "jobs/n: 1 request, 1 batch, ")
 	args[3] = "gs://bucket/none.jsonl"
@@ -50,8 +51,8 @@ func TestSubmitJobProblems(t *testing.T) {
 	f.Empty()
 	variables := []string{"OPLEDGER_STORE=" + f.Store()}
 	input := inputFile(t, "bad.jsonl", line("a")+line("a")+strings.Repeat("{}\n", 10)+"no\n")
-	said := commandtest.Run(t, variables, jobArgs(input)...).Want(t, terminal.ExitUsage, "22 problems, and nothing was done:",
-		"bad.jsonl:2: key: ", "bad.jsonl:3: key: it is missing", "2 more problems")
+	said := commandtest.Run(t, variables, jobArgs(input)...).Want(t, terminal.ExitUsage,
+		"22 problems, and nothing was done:", "bad.jsonl:2: key: ", "bad.jsonl:3: key: it is missing", "2 more problems")
 	if strings.Count(said.Err, "bad.jsonl:") != 21 { // and once as the place of the first key
 		t.Error(said.Err)
 	}

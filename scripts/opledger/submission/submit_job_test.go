@@ -147,8 +147,8 @@ func TestSubmitJobDryRun(t *testing.T) {
 		t.Errorf("%q, want %q; %s", s.Out, want, s.Err)
 	}
 	var told struct{ Requests, Bytes, Tokens, Batches, MostSent int64 }
-	commandtest.OneObject(t, commandtest.Run(t, variables, jobArgs(input, "--dry-run", "--json", "--max-attempts", "1")...).
-		Want(t, terminal.ExitDone).Out, &told)
+	s = commandtest.Run(t, variables, jobArgs(input, "--dry-run", "--json", "--max-attempts", "1")...)
+	commandtest.OneObject(t, s.Want(t, terminal.ExitDone).Out, &told)
 	if told.Requests != 25 || told.Bytes != int64(len(lines(25))) || told.Batches != 1 || told.MostSent != 25 {
 		t.Errorf("%+v", told)
 	}
