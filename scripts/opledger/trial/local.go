@@ -53,9 +53,13 @@ func New(outside terminal.Environment) *cobra.Command {
 			"Regressed: a settled operation was seen unsettled. More operations, or a lower speed, take longer: a\n" +
 			"run continues while anything changes. It ends when nothing has changed for some seconds, or at\n" +
 			"--max-time. Operations that have not ended by then are counted as unfinished, in a line of their own.\n" +
-			"The exit code is 0 only if all four counts are 0.",
+			"The exit code is 0 only if all four counts are 0.\n\n" +
+			"With --jobs, jobs run beside them: files of requests that become files of results. Each key must have one\n" +
+			"line, with the answer to its own request, and may be sent three times at most.",
 		Example: "  opledger local\n" +
 			"  opledger local --operations 200 --faults harsh --json\n" +
+			"  opledger local --jobs 2\n" +
+			"  opledger local --operations 2 --jobs 1 --requests 120000 --faults harsh --max-time 1h\n" +
 			"  opledger local --store firestore\n" +
 			"  opledger local --keep --store sqlite:demo.db",
 		Args: terminal.Args(cobra.NoArgs),
