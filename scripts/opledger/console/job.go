@@ -21,6 +21,8 @@ type jobView struct {
 	Parts  []partRow
 	// AllParts is the address of all parts, where Parts are the open ones alone; empty: Parts are all.
 	AllParts string
+	// ResultsLine is the command that prints the results that are final.
+	ResultsLine string
 	// More: behind the open parts that were read there are others, which may run, too.
 	More bool
 }
@@ -42,7 +44,10 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 			open = append(open, p.Part)
 		}
 	}
-	v := &jobView{Progress: progress.Of(j, s.Record, open), Parts: c.partRows(r, page.Items)}
+	v := &jobView{
+		Progress: progress.Of(j, s.Record, open), Parts: c.partRows(r, page.Items),
+		ResultsLine: "opledger results " + s.view.Operation(j.Key),
+	}
 	v.Shares = shares(v.Progress)
 	if many {
 		v.AllParts = link(partsPath, theKey, string(j.Key))
@@ -61,6 +66,9 @@ func (v jobView) Lead() string {
 // BatchWords are the job's batches in numbers.
 func (v jobView) BatchWords() string {
 	b := v.Batches
+	if v.Phase == job.Splitting {
+		return fmt.Sprintf("%s so far; at most %d run at once", phrase.Number(int64(b.Total)), v.Options.MaxBatches)
+	}
 	words := fmt.Sprintf("%s of %s ended", phrase.Number(int64(b.Done)), phrase.Number(int64(b.Total)))
 	if v.Ended() {
 		return words
@@ -72,6 +80,9 @@ func (v jobView) BatchWords() string {
 	return fmt.Sprintf("%s, %s%s running, %s%s waiting for a free one; at most %d run at once", words, least,
 		phrase.Number(int64(b.Running)), most, phrase.Number(int64(b.Planned)), v.Options.MaxBatches)
 }
+
+// Tone is that of the end of a job that did not succeed. A cancellation was asked for.
+func (v jobView) Tone() phrase.Tone { return tone(v.State) }
 
 // Tokens are what the results that were read have used; empty before the first.
 func (v jobView) Tokens() string { return tokens(v.Usage) }

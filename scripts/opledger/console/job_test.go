@@ -35,7 +35,8 @@ func TestJobPage(t *testing.T) {
 		"4 running, 2 waiting for a free one", "at most 4 run at once", "1 of 3 at most",
 		"Gemini's quota since ", "00003", "900 requests",
 		"2.1 M tokens: input 2,000,000 (1,000 of it cached), output 90,000, thinking 7", "gemini-3.5-flash",
-		"gs://bucket/jobs", "opledger results jobs/nightly", "1 line", "Parts", "CONSUMED", "9,000", "nightly-1")
+		"gs://bucket/jobs", "opledger results jobs/nightly --store sqlite:demo.db", "1 line", "Parts", "CONSUMED",
+		"9,000", "nightly-1")
 	for _, number := range []int{1, 2} {
 		address := html.EscapeString(link("/console/operation", theKey, string(batchKey(nightly, number))))
 		if !strings.Contains(page, address) {
@@ -50,7 +51,7 @@ func TestJobPage(t *testing.T) {
 	}
 	says(t, w.get(jobAddresses[1]).Body.String(), "FAILED", "The job did not succeed:", "more requests were not done",
 		"ENDED", "1 of 1 ended", "gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
-	says(t, w.get(jobAddresses[2]).Body.String(), "the input is cut into batches",
+	says(t, w.get(jobAddresses[2]).Body.String(), "the input is cut into batches", "0 so far; at most 20 run at once",
 		"There is none yet: the input is being cut.")
 }
 
@@ -61,9 +62,9 @@ func TestPartPage(t *testing.T) {
 	w := acting(t)
 	says(t, w.get(jobAddresses[3]).Body.String(), "jobs/nightly", "STARTED", "What can be done", "Release", "Part 2",
 		"10,000, 1.0 kB", "batches/nightly-2", "Creations", "1", "job-start", "The part as JSON")
-	says(t, w.get(jobAddresses[4]).Body.String(), "Waits for, or problem", "Gemini's quota, ", "1h")
+	says(t, w.get(jobAddresses[4]).Body.String(), "Waits for, or problem", "Gemini's quota, for 1h")
 	says(t, w.get(jobAddresses[5]).Body.String(), "DROPPED", "INVALID_ARGUMENT: "+hostile)
-	says(t, w.get(jobAddresses[6]).Body.String(), "PLANNED", "a free batch, ")
+	says(t, w.get(jobAddresses[6]).Body.String(), "PLANNED", "a free batch, for ")
 	batch := w.get(jobAddresses[7]).Body.String()
 	says(t, batch, "It is the batch of ", "part 2", "jobs/nightly", "Only its collect runs for it")
 	for _, no := range []string{"do=abandon", "It is a twin"} {
@@ -81,6 +82,8 @@ func TestPartPage(t *testing.T) {
 	if of := s.batchOf(); of == nil || of.Own != batchKey(nightly, 2) || of.Job != nightly || of.Number != 2 {
 		t.Errorf("a twin: %+v", of)
 	}
+	own := page{file: "operation.html"}.templates()
+	says(t, string(w.console.render(own, "batch-of", s.batchOf())), "It is a twin", "batches/nightly-2", "never collected")
 	if answer := w.get("/console/search?q=jobs%2Fnightly%2F00002"); answer.Header().Get("Location") !=
 		jobAddresses[3]+"&q=jobs%2Fnightly%2F00002" {
 		t.Errorf("a part is searched for: %s", answer.Header().Get("Location"))
