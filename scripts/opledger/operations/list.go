@@ -1,5 +1,6 @@
-// Package operations has the commands about operations: list, show, wait, reconcile, abandon, resolve and
-// forget, a file each, and status, which counts them.
+// Package operations has the commands about operations: list, show, results, wait, reconcile, cancel, abandon,
+// resolve and forget, a file each, and status, which counts them. What they say of jobs alone is in files with
+// job in their name; release and usage are about jobs.
 package operations
 
 import (

@@ -81,9 +81,9 @@ func New(outside terminal.Environment) *cobra.Command {
 	root.SetVersionTemplate(terminal.Program + " {{.Version}}\n")
 	root.SetFlagErrorFunc(terminal.FlagError)
 	root.AddCommand(
-		trial.New(outside), serve.New(outside), serve.NewConsole(outside), operations.NewStatus(outside), operations.NewUsage(outside),
+		trial.New(outside), serve.New(outside), serve.NewConsole(outside), operations.NewStatus(outside),
 		operations.NewList(outside), operations.NewShow(outside), operations.NewResults(outside),
-		operations.NewWait(outside),
+		operations.NewWait(outside), operations.NewUsage(outside),
 		submission.NewSubmit(outside), submission.NewRegister(outside), operations.NewReconcile(outside),
 		effects.NewReplay(outside), operations.NewCancel(outside), operations.NewRelease(outside),
 		operations.NewAbandon(outside), effects.NewWaive(outside), operations.NewResolve(outside),
