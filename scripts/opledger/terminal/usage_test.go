@@ -87,6 +87,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"local", "--max-time", "0s"}, []string{"--max-time", "longer than zero"}},
 		{[]string{"local", "--max-time", "long"}, []string{"--max-time", "90s"}},
 		{[]string{"local", "--operations", "0"}, []string{"--operations", "from 1 to 20000"}},
+		{[]string{"local", "--jobs", "21", "--requests", "0"},
+			[]string{"--jobs: it must be from 0 to 20", "--requests: it must be from 1 to 1000000"}},
 		{[]string{"local", "extra"}, []string{"local --help"}},
 		{[]string{"local", "--speed", "0", "--faults", "some", "--operations", "-1"},
 			[]string{"--speed: it must be from 20 to 1000", "--faults: it must be none, normal or harsh", "--operations"}},
