@@ -97,11 +97,16 @@ func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledg
 	if err != nil {
 		return nil, err
 	}
-	s.part.Twins++
-	s.Log.ErrorContext(ctx, "a part of a job has a second batch, which is not collected", "event", "alert",
-		"reason", "twin", "operation", name.Key, "part", s.part.Key, "batch", intent.Operation,
-		"error", "cancel it with opledger cancel "+string(name.Key))
+	s.twin(ctx, name, intent.Operation)
 	return s.started(intent.Operation), nil
+}
+
+// twin counts a second batch of the part, and has Gemini cancel it: it is never collected [J2].
+func (s *starting) twin(ctx context.Context, name operation.Name, other operation.Key) {
+	s.part.Twins++
+	err := s.Canceller.Cancel(ctx, name)
+	s.Log.ErrorContext(ctx, "a part of a job has a second batch, which is not collected; Gemini was asked to cancel it",
+		"event", "alert", "reason", "twin", "operation", name.Key, "part", s.part.Key, "batch", other, "error", err)
 }
 
 // notCreated decides what becomes of a creation that failed.

@@ -3,6 +3,7 @@ package steps_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -248,8 +249,12 @@ func TestTwin(t *testing.T) {
 	t.Parallel()
 	var w *world
 	other := ""
+	var cancelled []string
 	w = newWorld(t, setting{transport: func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			if name, ok := strings.CutSuffix(r.URL.Path, ":cancel"); ok {
+				cancelled = append(cancelled, strings.TrimPrefix(name, "/v1beta/"))
+			}
 			answer, err := next.RoundTrip(r)
 			if all := w.sim.Batches(); other == "" && len(all) == 2 { // an event about the other one comes first
 				other = all[0].Name
@@ -270,6 +275,9 @@ func TestTwin(t *testing.T) {
 	}
 	if lines, _ := w.output(files.Results); len(lines) != 4 || w.sim.Sent("k0001") != 2 {
 		t.Errorf("%d lines", len(lines))
+	}
+	if len(cancelled) != 1 || cancelled[0] == other {
+		t.Errorf("Gemini was asked to cancel %v, and %s was collected", cancelled, other)
 	}
 }
 
