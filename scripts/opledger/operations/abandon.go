@@ -5,7 +5,9 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/gemini/cancel"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -23,6 +25,9 @@ func NewAbandon(outside terminal.Environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				stands, words, err := a.Abandon(cmd.Context(), key, d.Decision)
+				if cancel.Supports(key) {
+					words += "; Gemini goes on with it: opledger cancel " + phrase.ShellWord(string(key)) + " has it cancelled"
+				}
 				return abandonedJSON{key, stands.Decided, stands.Recorded}, words, err
 			})
 		},
