@@ -57,7 +57,9 @@ func TestSimulateFault(t *testing.T) {
 	t.Parallel()
 	s := simulate(t, nil, "--fault", "jobs/rehearsal:expired=1", "--fault", "truncated=1")
 	ledger := strings.TrimPrefix(variable(s, "OPLEDGER_STORE"), "sqlite:")
-	for id, words := range map[string]string{"rehearsal": `"why":"the batch is EXPIRED`, "other": `"outcome":"truncated"`} {
+	for id, words := range map[string]string{
+		"rehearsal": `"why":"the batch is EXPIRED`, "other": `"outcome":"truncated"`,
+	} {
 		submitJob(s, id)
 		wantResults(t, ledger, id, words)
 	}
