@@ -69,8 +69,11 @@ func (v jobView) BatchWords() string {
 	if v.Phase == job.Splitting {
 		return fmt.Sprintf("%s so far; at most %d run at once", phrase.Number(int64(b.Total)), v.Options.MaxBatches)
 	}
-	words := fmt.Sprintf("%s of %s ended", phrase.Number(int64(b.Done)), phrase.Number(int64(b.Total)))
-	if v.Ended() {
+	words := fmt.Sprintf("%s of %s collected", phrase.Number(int64(b.Done)), phrase.Number(int64(b.Total)))
+	switch {
+	case v.Ended() && b.Done < b.Total:
+		return words + "; the others were refused, released or not started"
+	case v.Ended():
 		return words
 	}
 	least, most := "", ""

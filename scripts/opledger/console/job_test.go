@@ -31,7 +31,7 @@ func TestJobPage(t *testing.T) {
 	page := w.get(jobAddresses[0]).Body.String()
 	says(t, page, "RUNNING: batches 1 of 8, round 1 of 3 · done 9,000 · refused 70 · failed 5 · invalid 20",
 		"Gemini refused a batch as a whole:", "INVALID_ARGUMENT", "Cancel the job", "Job ",
-		"80,000 requests: 9,000 done, 70 refused, 5 failed, 20 invalid, 5 truncated, 70,900 open", "1 of 8 ended, ",
+		"80,000 requests: 9,000 done, 70 refused, 5 failed, 20 invalid, 5 truncated, 70,900 open", "1 of 8 collected, ",
 		"4 running, 2 waiting for a free one", "at most 4 run at once", "1 of 3 at most",
 		"Gemini's quota since ", "00003", "900 requests",
 		"2.1 M tokens: input 2,000,000 (1,000 of it cached), output 90,000, thinking 7", "gemini-3.5-flash",
@@ -50,7 +50,7 @@ func TestJobPage(t *testing.T) {
 		t.Errorf("%s", page)
 	}
 	says(t, w.get(jobAddresses[1]).Body.String(), "FAILED", "The job did not succeed:", "more requests were not done",
-		"ENDED", "1 of 1 ended", "gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
+		"ENDED", "1 of 1 collected", "gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
 	says(t, w.get(jobAddresses[2]).Body.String(), "the input is cut into batches", "0 so far; at most 20 run at once",
 		"There is none yet: the input is being cut.")
 }
@@ -113,6 +113,20 @@ func TestCancelledJob(t *testing.T) {
 	}
 }
 
+// TestReleasedPart: the page of a part says who released it, and that of its batch that it is not collected.
+func TestReleasedPart(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	form := w.question(asked{do: release, key: "jobs/nightly/00002"}.address())
+	form.Set("why", "not found since Monday")
+	says(t, w.post(form).Body.String(), "jobs/nightly/00002 released by ada")
+	says(t, w.get(jobAddresses[3]).Body.String(), "RELEASED", "Released", "by ada: not found since Monday")
+	says(t, w.get(jobAddresses[7]).Body.String(), "was released: the result of this batch is never collected")
+	if page := w.get(jobAddresses[0]).Body.String(); strings.Contains(page, "do=release") {
+		t.Errorf("it is offered again: %s", page)
+	}
+}
+
 // TestDeadStep: a step that died can be run again, and not be waived while the job needs it.
 func TestDeadStep(t *testing.T) {
 	t.Parallel()
@@ -132,7 +146,7 @@ func TestManyParts(t *testing.T) {
 	w.submit("jobs/big", 100, job.Options{MaxBatches: 60})
 	w.cut("jobs/big", 100)
 	page := w.get("/console/operation?key=jobs%2Fbig").Body.String()
-	says(t, page, "0 of 100 ended, at least 45 running, at most 55 waiting for a free one", "Open parts", "All parts")
+	says(t, page, "0 of 100 collected, at least 45 running, at most 55 waiting for a free one", "Open parts", "All parts")
 	seen, address := 0, link(partsPath, theKey, "jobs/big")
 	for address != "" {
 		body := w.get(address).Body.String()
@@ -172,6 +186,10 @@ func TestShares(t *testing.T) {
 			t.Errorf("%+v, want it at %d", s, x)
 		}
 		x += s.W
+	}
+	over := jobView{Progress: progress.Progress{State: operation.Cancelled, Batches: progress.Batches{Total: 3, Done: 1}}}
+	if words := over.BatchWords(); words != "1 of 3 collected; the others were refused, released or not started" {
+		t.Errorf("of a job that has ended: %s", words)
 	}
 	if width := (jobView{Shares: all}).BarWidth(); width != x || x < barWidth {
 		t.Errorf("%d wide, %d", width, x)
