@@ -24,7 +24,10 @@ type call struct {
 	unavailable error
 	// handle deals with the fates that only this kind of call has. It reports whether it did.
 	handle func(fate) bool
+	// soon: where its caller is gone it arrives soon or never.
+	soon bool
 
+	sent    time.Time
 	by      *actor
 	answer  chan error
 	settled bool // it has been answered, or its caller is gone
@@ -33,7 +36,7 @@ type call struct {
 // send waits until the call is answered. Where ctx ends first the caller goes on, and the request
 // may still arrive.
 func (g *gate) send(ctx context.Context, by *actor, c *call) error {
-	c.by, c.answer = by, make(chan error, 1)
+	c.by, c.answer, c.sent = by, make(chan error, 1), time.Now()
 	g.mu.Lock()
 	dead := by.process.dead || g.brokenOff
 	g.mu.Unlock()
@@ -52,7 +55,7 @@ func (g *gate) send(ctx context.Context, by *actor, c *call) error {
 // arrives decides the fate of a request.
 func (g *gate) arrives(ctx context.Context, c *call) {
 	if c.by.process.dead || g.brokenOff || ctx.Err() != nil { // the caller is gone; the request may be on its way
-		landed := g.choose(Orphan, 2) == 1
+		landed := g.choose(Orphan, 2) == 1 && !(c.soon && time.Since(c.sent) > lateBy)
 		if landed {
 			_ = c.do() // its caller gets no answer
 		}
@@ -61,8 +64,11 @@ func (g *gate) arrives(ctx context.Context, c *call) {
 		return
 	}
 	about, chosen := Fate, works
-	if c.outside {
+	switch {
+	case c.outside:
 		about = Outside
+	case g.many:
+		about = Seldom
 	}
 	if n := g.choose(about, len(c.fates)+1); n > 0 {
 		chosen = c.fates[n-1]

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -94,7 +95,8 @@ func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
 }
 
 func (c *checker) ran(a *actor, r effect.Report) {
-	if r.Outcome == effect.Finished && ledger.RuleOf(r.Lease.Effect) != eachRule && r.Replay.Outcome == "" {
+	rule := ledger.RuleOf(r.Lease.Effect)
+	if r.Outcome == effect.Finished && rule != eachRule && !job.IsStep(rule) && r.Replay.Outcome == "" {
 		c.within(a, "an effect", costOfEffect)
 	}
 }

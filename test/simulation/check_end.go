@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -20,11 +21,16 @@ func (c *checker) unfinished() string {
 			left = append(left, text)
 		}
 	}
+	for _, s := range c.w.submissions {
+		if text := c.openJob(s); text != "" {
+			left = append(left, text)
+		}
+	}
 	for _, o := range c.w.orders {
 		if !o.over {
 			left = append(left, o.id+" may be submitted")
 		}
-		for _, j := range o.jobs {
+		for _, j := range o.batches {
 			if rec, _ := c.recordOf(j); !o.promised() || rec.Registered || c.forgotten(j) {
 				continue
 			}
@@ -45,11 +51,11 @@ func (c *checker) open(d *document) string {
 			return fmt.Sprintf("%s is %s", short(d.path), data.State)
 		}
 	case operation.Record:
-		j := c.jobOf(data.Key)
+		j := c.batchOf(data.Key)
 		switch {
-		case !data.Registered || data.Settled():
+		case !data.Registered || data.Settled(), data.Collection == operation.Jobs:
 		case j == nil:
-			return fmt.Sprintf("%s is no job", data.Key)
+			return fmt.Sprintf("%s is no batch", data.Key)
 		case !j.ends.IsZero():
 			return fmt.Sprintf("%s is %s", short(d.path), data.State)
 		case data.StuckSince.IsZero():
@@ -68,8 +74,8 @@ func toBeDone(e ledger.Effect) bool {
 	return e.State == ledger.EffectPending || e.State == ledger.EffectClaimed
 }
 
-// forgotten reports whether a record of the job has expired.
-func (c *checker) forgotten(j *job) bool { return c.expired[ledger.OperationPath(j.name.Key)] }
+// forgotten reports whether a record of the batch has expired.
+func (c *checker) forgotten(j *batch) bool { return c.expired[ledger.OperationPath(j.name.Key)] }
 
 // waits reports whether something is still to be done about a document, by any pass.
 func (d *document) waits() bool {
@@ -85,8 +91,8 @@ func (d *document) waits() bool {
 	}
 }
 
-func (c *checker) jobOf(key operation.Key) *job {
-	for _, j := range c.w.gemini.jobs {
+func (c *checker) batchOf(key operation.Key) *batch {
+	for _, j := range c.w.gemini.batches {
 		if j.name.Key == key {
 			return j
 		}
@@ -94,23 +100,26 @@ func (c *checker) jobOf(key operation.Key) *job {
 	return nil
 }
 
-func (c *checker) recordOf(j *job) (operation.Record, bool) {
+func (c *checker) recordOf(j *batch) (operation.Record, bool) {
 	return dataOf[operation.Record](c.w.store.documents[ledger.OperationPath(j.name.Key)])
 }
 
-// promised reports whether the ledger promises that the order's job is registered: its intent was
+// promised reports whether the ledger promises that the order's batch is registered: its intent was
 // recorded before it was submitted [G6]. A submitter without an intent must register it itself [L2].
 func (o *order) promised() bool { return o.intent || o.registered }
 
 // end checks what must hold when the world has come to rest.
 func (c *checker) end() {
+	for _, s := range c.w.submissions {
+		c.endJob(s)
+	}
 	for _, o := range c.w.orders {
-		if len(o.jobs) > 1 {
-			c.violated("%s was submitted %d times under one correlation id [G6]", o.id, len(o.jobs))
+		if len(o.batches) > 1 {
+			c.violated("%s was submitted %d times under one correlation id [G6]", o.id, len(o.batches))
 		}
-		for _, j := range o.jobs {
+		for _, j := range o.batches {
 			if o.promised() {
-				c.job(j)
+				c.batch(j)
 			}
 		}
 	}
@@ -131,8 +140,8 @@ func (c *checker) end() {
 	c.asked()
 }
 
-// job checks that a job's end is in the ledger, with its effect.
-func (c *checker) job(j *job) {
+// batch checks that a batch's end is in the ledger, with its effect.
+func (c *checker) batch(j *batch) {
 	rec, ok := c.recordOf(j)
 	switch {
 	case !rec.Registered && c.forgotten(j):
@@ -154,8 +163,10 @@ func (c *checker) job(j *job) {
 
 // performed checks what the receiver got of an effect against the promise.
 func (c *checker) performed(e ledger.Effect) {
-	for _, key := range c.keysOf(e) {
-		c.repeated(e, key)
+	if !job.IsStep(e.Name) {
+		for _, key := range c.keysOf(e) {
+			c.repeated(e, key)
+		}
 	}
 	if status := c.statusOf(e); status != "" && status != e.Status() {
 		c.violated("%s is %s, and its record says %s [L1]", e.IdempotencyKey, e.State, status)
@@ -233,7 +244,7 @@ func (c *checker) visible() {
 
 // asked checks that no operation was looked up more often than its record counts.
 func (c *checker) asked() {
-	for _, j := range c.w.gemini.jobs {
+	for _, j := range c.w.gemini.batches {
 		rec, ok := c.recordOf(j)
 		if asked := c.w.gemini.asked[j.name.Key]; ok && asked > rec.LookUps {
 			c.violated("%s was looked up %d times, and its record counts %d [R3]", j.name.Key, asked, rec.LookUps)

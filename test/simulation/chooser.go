@@ -12,9 +12,10 @@ type Question uint8
 
 // The questions.
 const (
-	Plan    Question = iota // of the world: how many jobs there are, when they end, and by which end
+	Plan    Question = iota // of the world: how many batches there are, when they end, and by which end
 	Next                    // which of the things that can happen now happens
 	Fate                    // what becomes of a call: 0 is that it works
+	Seldom                  // the same, in a world in which a request makes many calls
 	Outside                 // the same, of a call to Gemini or to a receiver, of which there are few
 	Where                   // which process a call is for
 	Orphan                  // whether a request whose caller is gone arrives: 0 is that it does not
@@ -53,12 +54,15 @@ func (c *random) String() string { return fmt.Sprintf("-seed %d", c.seed) }
 // many calls to the store and to the topic.
 const outsideMore = 3
 
+// seldomLess is how much less often a call is disturbed where each request makes many.
+const seldomLess = 5
+
 func (c *random) Choose(about Question, n int) int {
 	switch {
 	case about == Fate && c.Float64() >= c.faults, about == Outside && c.Float64() >= outsideMore*c.faults,
-		about == Next && c.Float64() >= c.reordering:
+		about == Seldom && seldomLess*c.Float64() >= c.faults, about == Next && c.Float64() >= c.reordering:
 		return 0
-	case about == Fate, about == Outside:
+	case about == Fate, about == Seldom, about == Outside:
 		return 1 + c.IntN(n-1)
 	default:
 		return c.IntN(n)

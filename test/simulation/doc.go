@@ -1,5 +1,5 @@
 // Package simulation runs the protocol as a small world, in which one seed is one schedule. Three
-// processes serve one to three jobs, from their submission to the end of their effects, while
+// processes serve one to three batches, from their submission to the end of their effects, while
 // calls fail, processes die and stand still, messages are lost and doubled, and clocks differ.
 // Then the faults end, and the world must come to rest with everything done. In some the retention
 // passes twice: documents expire among further faults, and what is past comes again.
@@ -15,9 +15,9 @@
 //     never come back, and a clock of its own. What was read may be old when it arrives; a commit
 //     whose answer is lost was made, was not made, or is made later. What has expired is deleted,
 //     late and in any order [L3].
-//   - Gemini: jobs that run and end, a list of them, events that carry the submitter's id. It may
+//   - Gemini: batches that run and end, a list of them, events that carry the submitter's id. It may
 //     not find what it has, answer what was true minutes ago, or ask for patience (429).
-//   - the results of jobs: each read gives the items in another order.
+//   - the results of batches: each read gives the items in another order.
 //   - the topic: messages are delivered at least once, late, in any order; it may lose one.
 //   - the receivers of effects: each request is counted. It may arrive after its sender gave up.
 //   - the processes: one dies before or after any call, stands still for longer than a lease, or
@@ -70,8 +70,8 @@
 // is stuck and no intent is given up before the clock has run evenly for as long as that takes, as its
 // pass saw it [R4, G6]; at rest nothing is due later than it can be, nor waits for it [R6].
 //
-// At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
-// registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted
+// At rest (check_end.go): every batch whose submitter registered it, or recorded its intent, is
+// registered, has the end that Gemini reports and its effect [L2, G6, R2]; no batch was submitted
 // twice [G6]; each effect is DONE and was performed, for every item where it runs for each, or is
 // DEAD and in the list [S2, S4]; it was performed at most once for each claim, with the same bytes,
 // as was each item [S3, K4]; what is stuck has its alert [R4]; Gemini was asked no more often than
@@ -81,9 +81,42 @@
 // TestStorm fails where its schedules never meet one of the fates, or one of the outcomes that an
 // invariant is about (met.go).
 //
+// # Jobs
+//
+// In other schedules (jobs.go) the processes serve one or two jobs of 3 to 12 requests, by the real
+// handlers of their steps and the real clients of batches. All above holds there, too. Simulated in
+// addition:
+//
+//   - job storage (bucket.go), as a bucket is: what was said to have failed may be there, or come
+//     later.
+//   - Gemini's files and batches (jobs_gemini.go): a creation whose answer is lost, or that comes
+//     late; refusals, for now, of the key, or of a batch with a request that is not valid; a batch
+//     that ends in any state, may have a part of its result, or never ends; a result whose lines are
+//     missing, doubled, null, foreign or errors, and which may lack a line at one read alone; a
+//     cancellation that comes too late.
+//   - a second submitter of the same id, with the same input or another; operators who cancel a job,
+//     release a part, replay what is DEAD.
+//
+// Its invariants are checked in the step of each commit (check_job.go): a plan stays that of its
+// input [J1]; each request is in one part that is neither consumed nor released, or waits for one, or
+// is final [J2, J7]; nothing final is given out again, and what is named is in job storage [J4];
+// rounds, pieces and creations are counted and bounded [J5]; nothing but Gemini's terminal state, or
+// an operator, ends a batch [J6]; the commit that ends a job plans its effects [J8]. As Gemini
+// creates a batch (check_job_batch.go): its intent is there [J3], its creation is counted [J5], and
+// no other batch of its requests runs [J2], or has answered them for good [J4]. At rest
+// (check_job_end.go): the results have each key once [J7], with what Gemini has answered to it [J9].
+//
+// What these schedules can never do: job storage that is out of date, or damaged. An input that is
+// not canonical. Results of more than one chunk, but where a process is told to stop; an upload in
+// more than one piece. A creation that arrives more than a minute after its caller is gone: the
+// protocol relies on that [G6]. A ledger that is restored from a backup. A retention that passes. An
+// answer that is checked against a schema. Calls that cost more than is published: those of steps are
+// not bounded here.
+//
 // # To repeat a seed
 //
 //	go test ./test/simulation -run TestStorm -v -seed 42
+//	go test ./test/simulation -run TestJobs -v -seed 42
 //
 // The test prints this command where an invariant breaks, and Go prints it with the goroutines of a
 // schedule that panics, deadlocks or hangs until the test's -timeout.

@@ -22,11 +22,14 @@ const (
 	busy            // Gemini answers 429
 	declined        // the other side refuses for good
 	hours           // it takes far longer than a lease, and works
+	lacking         // Gemini's answer lacks something this time
+	told            // it works, and the process is told to begin nothing more
 )
 
 var fateNames = [...]string{
 	"works", "REFUSED", "ANSWER LOST", "ARRIVES LATE", "SLOW ANSWER", "PROCESS FROZEN", "PROCESS DIES BEFORE",
 	"PROCESS DIES AFTER", "PROCESS STOPPED", "DROPPED", "TWICE", "NOT FOUND", "STALE", "429", "DECLINED", "TAKES LONG",
+	"LACKING", "TOLD TO STOP",
 }
 
 func (f fate) String() string { return fateNames[f] }

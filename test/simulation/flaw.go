@@ -26,6 +26,19 @@ const (
 	NoSteady            // the clock seems to have leapt long ago [R4, G6]
 	NoLeap              // the clock seems never to have leapt [R6]
 	ByPosition          // an item is known by where it stood in the result, not by its key [K4]
+
+	// Those of jobs.
+	NoFirst      // what is created is created again, over what is there [J1]
+	NoWait       // of what may have been created it seems certain that it was not [J2]
+	NoIntent     // intents are not kept [J3]
+	AllAgain     // all requests of a part are given out again, also those that are done [J4]
+	NoCreations  // creations are not counted [J5]
+	NoRounds     // each part seems to be of the first round [J5]
+	EarlyEnd     // a batch that runs seems to have ended [J6]
+	NoSeen       // what a collect has stored is forgotten when it goes on [J7]
+	NoEffects    // the effects of a job are not kept [J8]
+	ByPlace      // an answer is taken for that to the request in its place [J9]
+	NoFenceNamed // the objects of two workers have the same names [J4, J7]
 )
 
 // String names the flaw as a test's name does.
@@ -33,10 +46,12 @@ func (f Flaw) String() string {
 	return [...]string{
 		"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit",
 		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap", "by-position",
+		"no-first", "no-wait", "no-intent", "all-again", "no-creations", "no-rounds", "early-end", "no-seen",
+		"no-effects", "by-place", "no-fence-named",
 	}[f]
 }
 
-// Flaws returns every flaw.
+// Flaws returns every flaw but those of jobs.
 func Flaws() []Flaw {
 	return []Flaw{
 		NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit, NoDeadLetter, NoProgress, NoStill, NoSteady,
@@ -52,12 +67,14 @@ func (f Flaw) Rules() []string {
 		NoCondition: {"M6"}, NoDelivery: {"W4"}, NoDueAt: {"R5"}, NoLease: {"S2"}, NoFence: {"S6"},
 		NoEighthCommit: {"L2", "W3", "R3"}, NoDeadLetter: {"L3"}, NoProgress: {"S2"}, NoStill: {"L3"}, NoSteady: {"R4", "G6"},
 		NoLeap: {"R6"}, ByPosition: {"S2", "S4"},
+		NoFirst: {"J1"}, NoWait: {"J2"}, NoIntent: {"J3"}, AllAgain: {"J4"}, NoCreations: {"J5"}, NoRounds: {"J5"},
+		EarlyEnd: {"J6"}, NoSeen: {"J7"}, NoEffects: {"J8"}, ByPlace: {"J9"}, NoFenceNamed: {"J4", "J7"},
 	}[f]
 }
 
 // holds reports whether a write's precondition holds, as far as the store looks.
 func (f Flaw) holds(d *document, w ledger.Write) bool {
-	return d.version() == w.Token || f == NoCondition
+	return d.version() == w.Token || f == NoCondition || f == NoFirst && w.Token == "" && ofJob(w.Path)
 }
 
 // stores returns what the store keeps of a write, and whether it keeps anything.
@@ -71,11 +88,13 @@ func (f Flaw) stores(w ledger.Write, commit int64) (ledger.Write, bool) {
 		w.Data = e
 	}
 	unkept := f == NoDelivery && w.Path.Collection() == ledger.DeliveriesCollection
+	unkept = unkept || f.drops(w)
 	return w, !unkept && (f != NoEighthCommit || commit%8 != 0)
 }
 
 // shows changes what is read into a struct.
 func (f Flaw) shows(into any) {
+	f.showsOfJob(into)
 	e, ok := into.(*ledger.Effect)
 	switch {
 	case ok && f == NoLease && e.State == ledger.EffectClaimed:

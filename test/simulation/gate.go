@@ -17,6 +17,7 @@ type gate struct {
 	chooser Chooser
 	choices []int // that were made
 	calm    bool  // no more choices: everything works, in its order
+	many    bool  // its requests make many calls, of which fewer are disturbed
 	trace   *trace
 	limit   int // of steps: more is a world that does not come to rest
 

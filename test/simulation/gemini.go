@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,8 +19,8 @@ import (
 	"github.com/opledger/opledger/shared/submit"
 )
 
-// A job is what Gemini runs.
-type job struct {
+// A batch is what Gemini runs.
+type batch struct {
 	name        operation.Name
 	correlation string
 	created     time.Time // by Gemini's clock, like the others
@@ -30,10 +29,11 @@ type job struct {
 	items       int // of its result
 	// forged: a delivery names another end.
 	forged bool
+	*made  // of requests of a job; nil: it is none of a job
 }
 
-// state returns the job's state at a time, and since when.
-func (j *job) state(at time.Time) (operation.State, time.Time) {
+// state returns the batch's state at a time, and since when.
+func (j *batch) state(at time.Time) (operation.State, time.Time) {
 	switch {
 	case !j.ends.IsZero() && !at.Before(j.ends):
 		return j.end, j.ends
@@ -46,23 +46,28 @@ func (j *job) state(at time.Time) (operation.State, time.Time) {
 
 // A service is a simulated Gemini.
 type service struct {
-	w    *World
-	skew time.Duration
-	jobs []*job
-	// announced are the events of its jobs.
+	w       *World
+	skew    time.Duration
+	batches []*batch
+	// announced are the events of its batches.
 	announced []operation.Event
-	asked     map[operation.Key]int // requests about one job that arrived, whatever they were answered
+	asked     map[operation.Key]int // requests about one batch that arrived, whatever they were answered
+
+	files    map[string]*upload // that were uploaded for jobs, by name
+	room     int                // how many batches of jobs run at most; 0: any number
+	sessions int                // of uploads
+	finished map[string]reply   // the last answer of a session
 }
 
 func (s *service) now() time.Time { return time.Now().Add(s.skew) }
 
-// create starts the job of an order, once the request arrives.
+// create starts the batch of an order, once the request arrives.
 func (s *service) create(ctx context.Context, a *actor, o *order, mark submit.Mark) (string, error) {
 	var name string
 	err := a.send(ctx, &call{
-		label: func() string { return a.name + ": create the job" }, fates: createFates,
+		label: func() string { return a.name + ": create the batch" }, fates: createFates,
 		unavailable: genai.APIError{Code: http.StatusServiceUnavailable, Message: "simulated"},
-		do:          func() error { name = s.start(o, mark.CorrelationID).name.Resource; return nil },
+		do:          func() error { name = s.start(o, mark.CorrelationID, nil).name.Resource; return nil },
 		handle:      nil,
 	})
 	if err != nil {
@@ -71,19 +76,21 @@ func (s *service) create(ctx context.Context, a *actor, o *order, mark submit.Ma
 	return name, nil
 }
 
-// start makes a job, and plans its deliveries.
-func (s *service) start(o *order, correlation string) *job {
-	resource := fmt.Sprintf("batches/%036d", len(s.jobs)+1)
+// start makes a batch, and plans its deliveries.
+// m is what it is made of, for a job.
+func (s *service) start(o *order, correlation string, m *made) *batch {
+	resource := fmt.Sprintf("batches/%036d", len(s.batches)+1)
 	now := s.now()
-	j := &job{
+	j := &batch{
 		name: operation.Name{Key: operation.Key(resource), Resource: resource}, correlation: correlation,
 		created: now, runs: now.Add(o.runsAfter), end: o.end, items: o.items, forged: o.forged,
+		made: m,
 	}
 	if o.endsAfter > 0 {
 		j.ends = now.Add(o.endsAfter)
 	}
-	s.jobs = append(s.jobs, j)
-	o.jobs = append(o.jobs, j)
+	s.batches = append(s.batches, j)
+	o.batches = append(o.batches, j)
 	if o.silent {
 		return j
 	}
@@ -106,21 +113,36 @@ func other(end operation.State) operation.State {
 }
 
 // announce delivers an event after a while.
-func (s *service) announce(j *job, what string, state operation.State, since time.Time, after time.Duration) {
+func (s *service) announce(j *batch, what string, state operation.State, since time.Time, after time.Duration) {
 	id := fmt.Sprintf("msg-%s-%s", j.name.Key.ID()[34:], what)
 	e := operation.Event{
 		Name: j.name, DeliveryID: id, Source: operation.Webhook, Type: "batch." + what, State: state, UpdateTime: since,
 		CorrelationID: j.correlation,
 	}
+	if state.Terminal() {
+		e.Result = j.result()
+	}
 	s.announced = append(s.announced, e)
-	s.w.at(after, func() { s.w.deliver(e, 1) })
+	s.w.at(after, func() {
+		if j.made == nil || !s.changed(j, e) {
+			s.w.deliver(e, 1)
+		}
+	})
+}
+
+// changed reports whether a batch of a job, which may be cancelled, has not ended as an event says.
+func (s *service) changed(j *batch, e operation.Event) (changed bool) {
+	s.w.gate.event(e.DeliveryID+" is due", func() {
+		changed = e.State.Terminal() && (j.end != e.State || !j.ends.Equal(e.UpdateTime))
+	})
+	return changed
 }
 
 // lookups is the real client of the look-ups. It is one for all worlds: the context of a request says
 // which world it is of.
 var lookups = sync.OnceValue(func() *lookup.Client {
 	client, err := lookup.NewClient(lookup.Options{
-		APIKey: "simulated", BaseURL: "http://127.0.0.1", HTTP: &http.Client{Transport: roundTripper{}},
+		APIKey: "simulated", BaseURL: base, HTTP: &http.Client{Transport: roundTripper{}},
 	})
 	if err != nil {
 		panic(err) // the options are this package's own
@@ -134,59 +156,31 @@ const (
 	fetching  = "fetch the result of"
 )
 
-// serve answers a request of a real client, whose purpose the label names.
+// serve answers a request of a real client about a batch or their list, whose purpose the label names.
 func (s *service) serve(a *actor, r *http.Request, purpose string, fates []fate) (*http.Response, error) {
 	_, path, _ := strings.Cut(r.URL.Path, "/v1beta/")
-	answer := &http.Response{
-		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r,
-	}
-	asked := func() {
+	return s.exchange(a, r, exchange{label: purpose + " " + short(path), fates: fates, do: func(f fate) reply {
 		if purpose == lookingUp {
 			s.asked[operation.Key(path)]++
 		}
-	}
-	var body []byte
-	ask := &call{
-		label: func() string { return a.name + ": " + purpose + " " + short(path) }, fates: fates,
-		unavailable: errNoAnswer,
-		do: func() error {
-			asked()
-			body = s.answer(path, s.now())
-			return nil
-		},
-	}
-	status := 0
-	ask.handle = func(f fate) bool {
+		at := s.now()
 		switch f {
-		case stale:
-			body = s.answer(path, s.now().Add(-staleFor(path)))
 		case missing:
-			status = http.StatusNotFound
+			return failed(http.StatusNotFound)
 		case busy:
-			status = http.StatusTooManyRequests
-		default:
-			return false
+			return failed(http.StatusTooManyRequests)
+		case stale:
+			at = at.Add(-staleFor(path))
 		}
-		asked()
-		s.w.gate.reply(ask, nil)
-		return true
-	}
-	if err := a.send(r.Context(), ask); err != nil {
-		return nil, err
-	}
-	if body == nil && status == 0 {
-		status = http.StatusNotFound
-	}
-	if status != 0 {
-		answer.StatusCode, body = status, fmt.Appendf(nil, `{"error":{"code":%d,"message":"simulated"}}`, status)
-	}
-	answer.Body = io.NopCloser(strings.NewReader(string(body)))
-	answer.Header.Set("Content-Type", "application/json")
-	return answer, nil
+		if body := s.answer(path, at); body != nil {
+			return reply{body: body}
+		}
+		return failed(http.StatusNotFound)
+	}})
 }
 
 // staleFor returns how old a stale answer is. The submitter relies on a list that has what was created
-// five minutes ago [G6]; an answer about one job may be older.
+// five minutes ago [G6]; an answer about one batch may be older.
 func staleFor(path string) time.Duration {
 	if path == string(operation.Batches) {
 		return listStaleBy
@@ -198,22 +192,22 @@ func staleFor(path string) time.Duration {
 func (s *service) answer(path string, at time.Time) []byte {
 	if path == string(operation.Batches) {
 		list := []map[string]any{}
-		for _, j := range s.jobs {
+		for _, j := range s.batches {
 			if !j.created.After(at) {
 				list = append(list, j.resource(at, s.w.gate.steps))
 			}
 		}
 		return encoded(map[string]any{"operations": list})
 	}
-	i := slices.IndexFunc(s.jobs, func(j *job) bool { return j.name.Resource == path })
-	if i < 0 || s.jobs[i].created.After(at) {
+	i := slices.IndexFunc(s.batches, func(j *batch) bool { return j.name.Resource == path })
+	if i < 0 || s.batches[i].created.After(at) {
 		return nil
 	}
-	return encoded(s.jobs[i].resource(at, s.w.gate.steps))
+	return encoded(s.batches[i].resource(at, s.w.gate.steps))
 }
 
-// resource is the job as the API shows it.
-func (j *job) resource(at time.Time, step int) map[string]any {
+// resource is the batch as the API shows it.
+func (j *batch) resource(at time.Time, step int) map[string]any {
 	state, since := j.state(at)
 	metadata := map[string]any{
 		"state": "BATCH_STATE_" + string(state), "displayName": simulated.DisplayName("", j.correlation),
@@ -221,6 +215,9 @@ func (j *job) resource(at time.Time, step int) map[string]any {
 	}
 	if output := j.output(state, step); output != nil {
 		metadata["output"], metadata["batchStats"] = output, map[string]any{"requestCount": strconv.Itoa(j.items)}
+	}
+	if j.made != nil {
+		return j.described(metadata, state)
 	}
 	return map[string]any{"name": j.name.Resource, "metadata": metadata}
 }

@@ -41,7 +41,7 @@ func (a *actor) each(one effect.Handler) effect.Handler {
 // fetched is the real client of results. Like that of look-ups it is one for all worlds.
 var fetched = sync.OnceValue(func() *results.Client {
 	client, err := results.New(results.Options{
-		APIKey: "simulated", BaseURL: "http://127.0.0.1", HTTP: &http.Client{Transport: resultTripper{}},
+		APIKey: "simulated", BaseURL: base, HTTP: &http.Client{Transport: resultTripper{}},
 	})
 	if err != nil {
 		panic(err) // the options are this package's own
@@ -61,9 +61,9 @@ func (resultTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.w.gemini.serve(a, r, fetching, fetchFates)
 }
 
-// output is the result of a job, as the API shows it; nil where there is none. Each read gives another
+// output is the result of a batch, as the API shows it; nil where there is none. Each read gives another
 // order, which follows from the step.
-func (j *job) output(state operation.State, step int) map[string]any {
+func (j *batch) output(state operation.State, step int) map[string]any {
 	if j.items == 0 || state != operation.Succeeded {
 		return nil
 	}
@@ -82,7 +82,7 @@ func itemKey(i int) string { return fmt.Sprintf("review-%d", i+1) }
 // keysOf returns the idempotency keys under which an effect is performed: its own, or those of the
 // items.
 func (c *checker) keysOf(e ledger.Effect) []string {
-	j := c.jobOf(e.Operation)
+	j := c.batchOf(e.Operation)
 	if ledger.RuleOf(e.Name) != eachRule || j == nil {
 		return []string{e.IdempotencyKey}
 	}

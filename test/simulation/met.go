@@ -20,4 +20,16 @@ const (
 	metRecordExpired = "a record expires"
 	metEffectExpired = "an effect expires"
 	metWithheld      = "an effect is withheld"
+
+	metAgain        = "a request is sent again"
+	metRefused      = "a batch is refused as a whole"
+	metRefusedLate  = "a batch ends as refused as a whole"
+	metReleased     = "a part is released"
+	metGivenUp      = "a start is given up"
+	metDropped      = "a part is dropped"
+	metStopped      = "a job is stopped"
+	metJobCancelled = "a job is cancelled"
+	metAfterCancel  = "a batch is created though its job is cancelled"
+	metDiffers      = "another job has the id"
+	metChunk        = "a collect goes on where another stopped"
 )

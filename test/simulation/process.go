@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -25,11 +26,15 @@ type process struct {
 	dead   bool      // guarded by the gate's mutex
 	// stopping: it was told to stop, and gets no more requests.
 	stopping bool
+	// told ends once it is told to begin nothing more; what it has begun goes on.
+	told context.Context //nolint:containedctx // of the process
+	tell context.CancelFunc
 }
 
 func newProcess(name string) *process {
 	p := &process{name: name}
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
+	p.told, p.tell = context.WithCancel(context.Background())
 	return p
 }
 
@@ -56,7 +61,7 @@ type actor struct {
 // serve runs a request in a process.
 func (w *World) serve(p *process, name string, within time.Duration, do func(context.Context, *actor) error) error {
 	a := &actor{w: w, process: p, name: p.name + ": " + name}
-	ctx := context.WithValue(p.ctx, actorKey{}, a)
+	ctx := effect.WithStop(context.WithValue(p.ctx, actorKey{}, a), p.told)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return do(ctx, a)
@@ -93,9 +98,11 @@ func (a *actor) runner() *effect.Runner {
 	perform := effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
 		return nil, a.w.receiver.perform(ctx, a, task)
 	})
-	return effect.NewRunner(a.ledger(), map[string]effect.Handler{
-		publishRule: perform, pageRule: perform, eachRule: a.each(perform),
-	})
+	handlers := map[string]effect.Handler{publishRule: perform, pageRule: perform, eachRule: a.each(perform)}
+	if a.w.objects != nil {
+		maps.Copy(handlers, a.steps())
+	}
+	return effect.NewRunner(a.ledger(), handlers)
 }
 
 // reconciler returns the real reconciler, whose look-ups ask the simulated Gemini.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/pprof"
@@ -31,8 +32,14 @@ type Result struct {
 // Options say how a schedule is run.
 type Options struct {
 	Script Script // nil: Storm
+	Test   string // which repeats a schedule; empty: TestStorm
 	Flaw   Flaw
 	Trace  bool
+}
+
+// command returns the command that repeats the schedule of a chooser.
+func (o Options) command(chooser Chooser) string {
+	return fmt.Sprintf("go test ./test/simulation -run %s -v %v", cmp.Or(o.Test, "TestStorm"), chooser)
 }
 
 // Run runs one schedule in a bubble of its own. It fails no test: what is wrong is in the result.
@@ -42,7 +49,7 @@ type Options struct {
 // has its label, see TestBrokenOffScheduleIsTold.
 func Run(t *testing.T, chooser Chooser, o Options) (result Result) {
 	t.Helper()
-	label := pprof.Labels("repeat it", fmt.Sprintf("go test ./test/simulation -run TestStorm -v %v", chooser))
+	label := pprof.Labels("repeat it", o.command(chooser))
 	pprof.Do(context.Background(), label, func(context.Context) {
 		synctest.Test(t, func(*testing.T) { result = newWorld(chooser).run(o) })
 	})
@@ -70,7 +77,7 @@ func (w *World) run(o Options) Result {
 	return result
 }
 
-// Storm is the script of the random schedules: one to three jobs, submitted, reported and effected
+// Storm is the script of the random schedules: one to three batches, submitted, reported and effected
 // while calls fail, processes die and messages are lost; then the faults end, and passes drive the
 // world to rest.
 func Storm(w *World) {

@@ -130,6 +130,7 @@ func (s *store) commit(by *actor, writes []ledger.Write) ([]ledger.Token, error)
 		s.set(w.Path, d)
 		tokens[i] = d.token
 	}
+	s.check.committed(writes)
 	return tokens, nil
 }
 

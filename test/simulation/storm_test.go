@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,15 +36,22 @@ var (
 // TestStorm runs the schedules of as many seeds as OPLEDGER_SOAK says. A seed that breaks an invariant
 // is shrunk, and printed with the command that repeats it.
 func TestStorm(t *testing.T) {
+	storm(t, Options{}, harness.Soak(t, uint64(500), 20_000, 1_000_000), outcomesOfStorm)
+}
+
+// storm runs so many schedules, which must meet certain outcomes, or repeats one.
+func storm(t *testing.T, o Options, schedules uint64, outcomes []string) {
+	t.Helper()
 	if chooser := chosen(t); chooser != nil {
-		r := Run(t, chooser, Options{Trace: true})
+		o.Trace = true
+		r := Run(t, chooser, o)
 		t.Logf("\n%s", r.Trace)
 		for _, violation := range r.Violations {
 			t.Error(violation)
 		}
 		return
 	}
-	schedules := cmp.Or(*number, harness.Soak(t, uint64(500), 20_000, 1_000_000))
+	schedules = cmp.Or(*number, schedules)
 	var next, steps atomic.Uint64
 	var mu sync.Mutex
 	met := Met{}
@@ -52,7 +60,7 @@ func TestStorm(t *testing.T) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
 				for i := next.Add(1) - 1; i < schedules && !t.Failed(); i = next.Add(1) - 1 {
-					r := Run(t, Random(*from+i), Options{})
+					r := Run(t, Random(*from+i), o)
 					steps.Add(uint64(r.Steps)) //nolint:gosec // it is positive
 					mu.Lock()
 					for what, times := range r.Met {
@@ -60,7 +68,7 @@ func TestStorm(t *testing.T) {
 					}
 					mu.Unlock()
 					if len(r.Violations) > 0 {
-						report(t, *from+i, r)
+						report(t, o, *from+i, r)
 					}
 				}
 			})
@@ -68,16 +76,22 @@ func TestStorm(t *testing.T) {
 	})
 	t.Logf("%d schedules of %d steps met %v", min(next.Load(), schedules), steps.Load(), met)
 	if *from == 0 && *number == 0 && !t.Failed() { // the same at every run
-		met.missed(t)
+		met.missed(t, outcomes)
 	}
 }
 
+// outcomesOfStorm is what the schedules of TestStorm must meet.
+var outcomesOfStorm = append(fatesOf(works, hours),
+	metDead, metReopened, metRevived, metSeized, metRepeated, metMissing, metStuck, metLeapt,
+	metItemRepeated, metItemFailed, metRecordExpired, metEffectExpired, metWithheld)
+
+// fatesOf returns the names of the fates from the first to the last.
+func fatesOf(first, last fate) []string { return slices.Clone(fateNames[first : last+1]) }
+
 // missed fails the test where the schedules met too little to be worth their time.
-func (m Met) missed(t *testing.T) {
+func (m Met) missed(t *testing.T, outcomes []string) {
 	t.Helper()
-	for _, what := range append(fateNames[:],
-		metDead, metReopened, metRevived, metSeized, metRepeated, metMissing, metStuck, metLeapt,
-		metItemRepeated, metItemFailed, metRecordExpired, metEffectExpired, metWithheld) {
+	for _, what := range outcomes {
 		if m[what] == 0 {
 			t.Errorf("no schedule met: %s", what)
 		}
@@ -117,30 +131,37 @@ func least(t *testing.T, r Result, o Options, rules []string, tries int) []int {
 }
 
 // report fails the test with a schedule as a person can read it.
-func report(t *testing.T, seed uint64, r Result) {
+func report(t *testing.T, o Options, seed uint64, r Result) {
 	t.Helper()
-	left := least(t, r, Options{}, rulesOf(r.Violations[0]), manyTries)
-	shrunk := Run(t, Replay(left), Options{Trace: true})
-	t.Errorf("seed %d: %s\n\nShrunk to:\n%s\n"+
-		"repeat it:    go test ./test/simulation -run TestStorm -v %v\n"+
-		"or as shrunk: go test ./test/simulation -run TestStorm -v %v",
-		seed, strings.Join(r.Violations, "\n"), shrunk.Trace, Random(seed), Replay(left))
+	left := least(t, r, o, rulesOf(r.Violations[0]), manyTries)
+	traced := o
+	traced.Trace = true
+	shrunk := Run(t, Replay(left), traced)
+	t.Errorf("seed %d: %s\n\nShrunk to:\n%s\nrepeat it:    %s\nor as shrunk: %s",
+		seed, strings.Join(r.Violations, "\n"), shrunk.Trace, o.command(Random(seed)), o.command(Replay(left)))
 }
 
 // TestOneSeedIsOneSchedule: the same seed leads to the same trace, byte for byte, however many
 // processors there are; and so do the choices that it made.
 func TestOneSeedIsOneSchedule(t *testing.T) {
+	oneSchedule(t, Options{}, harness.Soak(t, uint64(15), 200, 2000))
+}
+
+// oneSchedule compares the traces of so many seeds.
+func oneSchedule(t *testing.T, o Options, seeds uint64) {
+	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for seed := range harness.Soak(t, uint64(15), 200, 2000) {
+	o.Trace = true
+	for seed := range seeds {
 		runtime.GOMAXPROCS(1)
-		first := Run(t, Random(seed), Options{Trace: true})
+		first := Run(t, Random(seed), o)
 		for _, processors := range []int{2, 8} {
 			runtime.GOMAXPROCS(processors)
-			if again := Run(t, Random(seed), Options{Trace: true}); again.Trace != first.Trace {
+			if again := Run(t, Random(seed), o); again.Trace != first.Trace {
 				t.Fatalf("seed %d on %d processors:\n%s\nand on one:\n%s", seed, processors, again.Trace, first.Trace)
 			}
 		}
-		if again := Run(t, Replay(first.Choices), Options{Trace: true}); again.Trace != first.Trace {
+		if again := Run(t, Replay(first.Choices), o); again.Trace != first.Trace {
 			t.Fatalf("seed %d replayed:\n%s\nand at first:\n%s", seed, again.Trace, first.Trace)
 		}
 	}
@@ -150,25 +171,30 @@ func TestOneSeedIsOneSchedule(t *testing.T) {
 // left after shrinking still does.
 func TestFlawsAreFound(t *testing.T) {
 	t.Parallel()
-	const most = 200
 	for _, flaw := range Flaws() {
 		t.Run(flaw.String(), func(t *testing.T) {
 			t.Parallel()
-			o, rules := Options{Flaw: flaw}, flaw.Rules()
-			for seed := range uint64(most) {
-				r := Run(t, Random(seed), o)
-				found := breaks(r.Violations, rules)
-				if found == "" {
-					continue
-				}
-				left := least(t, r, o, rules, harness.Soak(t, 50, manyTries, manyTries))
-				if breaks(Run(t, Replay(left), o).Violations, rules) == "" {
-					t.Errorf("what seed %d shrinks to, %v, breaks none of %v", seed, left, rules)
-				}
-				t.Logf("found by schedule %d: %s; %d choices shrink to %d", seed+1, found, len(r.Choices), len(left))
-				return
-			}
-			t.Errorf("none of %d schedules broke %v", most, rules)
+			found(t, Options{Flaw: flaw}, 200, harness.Soak(t, 50, manyTries, manyTries))
 		})
 	}
+}
+
+// found fails the test where none of so many schedules breaks a rule of the flaw. It shrinks in so many tries.
+func found(t *testing.T, o Options, most uint64, tries int) {
+	t.Helper()
+	rules := o.Flaw.Rules()
+	for seed := range most {
+		r := Run(t, Random(seed), o)
+		found := breaks(r.Violations, rules)
+		if found == "" {
+			continue
+		}
+		left := least(t, r, o, rules, tries)
+		if breaks(Run(t, Replay(left), o).Violations, rules) == "" {
+			t.Errorf("what seed %d shrinks to, %v, breaks none of %v", seed, left, rules)
+		}
+		t.Logf("found by schedule %d: %s; %d choices shrink to %d", seed+1, found, len(r.Choices), len(left))
+		return
+	}
+	t.Errorf("none of %d schedules broke %v", most, rules)
 }

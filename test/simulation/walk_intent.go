@@ -11,10 +11,10 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// submittedTwice is the correlation id under which two jobs were submitted.
+// submittedTwice is the correlation id under which two batches were submitted.
 const submittedTwice = "nightly"
 
-// TwoNames is the small world of an intent under whose id two jobs were submitted, which have both
+// TwoNames is the small world of an intent under whose id two batches were submitted, which have both
 // ended: each is registered, the event of the first arrives, a pass is made, and the time in which
 // the intent is waited for runs out.
 func TwoNames() Small {
@@ -32,12 +32,12 @@ func setUpTwoNames(w *World, x *Walking) {
 	now := w.gemini.now()
 	for i := range 2 {
 		resource := fmt.Sprintf("batches/%036d", i+1)
-		j := &job{
+		j := &batch{
 			name: operation.Name{Key: operation.Key(resource), Resource: resource}, correlation: submittedTwice,
 			created: now, runs: now, ends: now, end: operation.Succeeded,
 		}
-		w.gemini.jobs = append(w.gemini.jobs, j)
-		w.orders = append(w.orders, &order{id: resource, jobs: []*job{j}, registered: true, over: true})
+		w.gemini.batches = append(w.gemini.batches, j)
+		w.orders = append(w.orders, &order{id: resource, batches: []*batch{j}, registered: true, over: true})
 		x.Start(resource, fmt.Sprintf("submitter %d", i+1), func(ctx context.Context, _ *actor, l *ledger.Ledger) error {
 			_, err := l.Operations.Register(ctx, ledger.Registration{
 				Name: j.name, Submission: operation.Submission{CorrelationID: submittedTwice},
@@ -48,7 +48,7 @@ func setUpTwoNames(w *World, x *Walking) {
 			return err
 		})
 	}
-	first := w.gemini.jobs[0]
+	first := w.gemini.batches[0]
 	x.Start("webhook", "webhook", func(ctx context.Context, _ *actor, l *ledger.Ledger) error {
 		receipt, err := l.Operations.Ingest(ctx, operation.Event{
 			Name: first.name, DeliveryID: "msg", Source: operation.Webhook, State: first.end, UpdateTime: first.ends,
@@ -77,7 +77,7 @@ func boundOnce(w *World) {
 	if err != nil || found.State != ledger.IntentBound {
 		w.check.violated("the intent is %s, %v [G6]", found.State, err)
 	}
-	for _, j := range w.gemini.jobs {
+	for _, j := range w.gemini.batches {
 		rec, _ := w.check.recordOf(j)
 		if has := rec.CorrelationID == submittedTwice; has != (found.Operation == j.name.Key) {
 			w.check.violated("%s has the id: %v, and the intent is that of %s [G6]", j.name.Key, has, found.Operation)

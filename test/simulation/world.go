@@ -25,6 +25,10 @@ type World struct {
 	orders    []*order
 	messages  int
 	passes    int
+
+	// objects are the job storage of a world of jobs; nil: it is none.
+	objects     *objects
+	submissions []*submission
 }
 
 // The rules: one effect at every end, one for every alert, and one of [eachRule].
@@ -182,7 +186,7 @@ func (w *World) pass() {
 	})
 }
 
-// An order is one job that a submitter wants.
+// An order is one batch that a submitter wants.
 type order struct {
 	id                   string
 	start                time.Duration
@@ -190,20 +194,20 @@ type order struct {
 	end                  operation.State
 	forged               bool
 	items                int  // of its result; 0: no effect runs for each
-	silent               bool // Gemini sends no event of its job
+	silent               bool // Gemini sends no event of its batch
 	declines             int  // so many requests of its effects their receiver refuses for good
 	intent               bool // it is submitted with an intent; else it is registered once its name is known
 	skew                 time.Duration
 
-	jobs       []*job
-	registered bool // the submitter knows that its job is registered
+	batches    []*batch
+	registered bool // the submitter knows that its batch is registered
 	over       bool // its program is not started again
 }
 
 // orderOf returns the order of an operation; nil where there is none.
 func (w *World) orderOf(key operation.Key) *order {
 	for _, o := range w.orders {
-		if slices.ContainsFunc(o.jobs, func(j *job) bool { return j.name.Key == key }) {
+		if slices.ContainsFunc(o.batches, func(j *batch) bool { return j.name.Key == key }) {
 			return o
 		}
 	}
@@ -239,21 +243,21 @@ func (w *World) submitWithIntent(ctx context.Context, a *actor, o *order) error 
 	return err
 }
 
-// register registers an order's job, which is created at the first run.
+// register registers an order's batch, which is created at the first run.
 func (w *World) register(ctx context.Context, a *actor, o *order) error {
-	var j *job
-	w.gate.event(a.name+": the job starts", func() {
-		if len(o.jobs) == 0 {
-			w.gemini.start(o, "")
+	var j *batch
+	w.gate.event(a.name+": the batch starts", func() {
+		if len(o.batches) == 0 {
+			w.gemini.start(o, "", nil)
 		}
-		j = o.jobs[0]
+		j = o.batches[0]
 	})
 	registered, err := a.ledger().Operations.Register(ctx, ledger.Registration{
 		Name: j.name, Submission: operation.Submission{JobKind: o.kind()}, SubmittedAt: time.Now().Add(o.skew),
 	})
 	if err == nil {
 		w.check.registered(a, registered)
-		w.gate.event(a.name+": the job is registered", func() { o.registered = true })
+		w.gate.event(a.name+": the batch is registered", func() { o.registered = true })
 	}
 	return err
 }

@@ -1,0 +1,84 @@
+package simulation
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// JobFlaws returns the flaws of jobs.
+func JobFlaws() []Flaw {
+	return []Flaw{
+		NoFirst, NoWait, NoIntent, AllAgain, NoCreations, NoRounds, EarlyEnd, NoSeen, NoEffects, ByPlace, NoFenceNamed,
+	}
+}
+
+// ofJob reports whether a document is the plan of a job, or belongs to its record.
+func ofJob(path ledger.Path) bool {
+	return path.Collection() == ledger.JobsCollection ||
+		strings.HasPrefix(string(path), string(ledger.OperationPath(operation.Key(operation.Jobs)+"/")))
+}
+
+// drops reports whether the store does not keep a write.
+func (f Flaw) drops(w ledger.Write) bool {
+	switch data := w.Data.(type) {
+	case ledger.Intent:
+		return f == NoIntent
+	case ledger.Effect:
+		return f == NoEffects && data.Name == publishRule && data.Operation.Collection() == operation.Jobs
+	default:
+		return false
+	}
+}
+
+// showsOfJob changes what is read of a part or of an intent.
+func (f Flaw) showsOfJob(into any) {
+	if i, ok := into.(*ledger.Intent); ok && f == NoWait && i.Attempt != nil {
+		i.Attempt.ListedAt = i.Attempt.At.Add(time.Minute)
+	}
+	p, ok := into.(*job.Part)
+	switch {
+	case !ok:
+	case f == AllAgain && p.State == job.Collected:
+		p.Again = p.Sources
+	case f == NoCreations:
+		p.Creations = 0
+	case f == NoRounds:
+		p.Round = 1
+	case f == EarlyEnd && p.State == job.Started:
+		p.State = job.Collected
+	case f == NoSeen:
+		p.Seen = nil
+	}
+}
+
+// fenced finds the fencing token in the name of an object that a step wrote.
+var fenced = regexp.MustCompile(`/\d+-(\w+-\d+\.jsonl)$`)
+
+// names returns the name that an object gets.
+func (f Flaw) names(name string) string {
+	if f == NoFenceNamed {
+		return fenced.ReplaceAllString(name, "/1-$1")
+	}
+	return name
+}
+
+// replaces reports whether an object is created over the one that has its name.
+func (f Flaw) replaces(name string) bool { return f == NoFenceNamed && fenced.MatchString(name) }
+
+// downloads returns the text of a result.
+func (f Flaw) downloads(lines []map[string]any, requests []line) []byte {
+	var text bytes.Buffer
+	for i, l := range lines {
+		if f == ByPlace && l != nil && i < len(requests) {
+			l["key"] = requests[i].Key
+		}
+		_, _ = text.Write(append(encoded(l), '\n')) // a buffer returns no error
+	}
+	return text.Bytes()
+}

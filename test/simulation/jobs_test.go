@@ -1,0 +1,40 @@
+package simulation
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/opledger/opledger/test/harness"
+)
+
+// ofJobs are the options of the schedules of jobs.
+var ofJobs = Options{Script: Jobs, Test: "TestJobs"}
+
+// TestJobs runs the schedules of jobs of as many seeds as OPLEDGER_SOAK says, as TestStorm does.
+func TestJobs(t *testing.T) {
+	outcomes := slices.Concat(fatesOf(works, diesAfter), fatesOf(dropped, missing), []string{
+		busy.String(), metReopened, metRevived, metSeized, metLeapt, metAgain, metRefused, metRefusedLate, metReleased,
+		metGivenUp, metDropped, metStopped, metJobCancelled, metDiffers,
+	})
+	rare := slices.Concat(fatesOf(stale, declined), fatesOf(lacking, told), []string{metDead, metRepeated, metChunk})
+	outcomes = append(outcomes, harness.Soak(t, nil, rare, rare)...)
+	storm(t, ofJobs, harness.Soak(t, uint64(200), 5_000, 100_000), outcomes)
+}
+
+// TestOneSeedIsOneJob: one seed is one schedule, of jobs, too.
+func TestOneSeedIsOneJob(t *testing.T) {
+	oneSchedule(t, ofJobs, harness.Soak(t, uint64(5), 50, 500))
+}
+
+// TestFlawsOfJobsAreFound: each broken guard of jobs breaks a rule of its own in one of few schedules.
+func TestFlawsOfJobsAreFound(t *testing.T) {
+	t.Parallel()
+	for _, flaw := range JobFlaws() {
+		t.Run(flaw.String(), func(t *testing.T) {
+			t.Parallel()
+			o := ofJobs
+			o.Flaw = flaw
+			found(t, o, 300, harness.Soak(t, 10, manyTries, manyTries))
+		})
+	}
+}
