@@ -54,8 +54,12 @@ type GoneError struct {
 func (e GoneError) Unwrap() error { return e.error }
 
 // LookUp asks Gemini about an operation now, and ingests the answer. An inconclusive look-up is an
-// error: a [GoneError] where Gemini does not know the operation.
+// error: a [GoneError] where Gemini does not know the operation. Of a job it takes the next steps: Gemini knows
+// no job.
 func (a *Actions) LookUp(ctx context.Context, key operation.Key) (ledger.Receipt, string, error) {
+	if key.Collection() == operation.Jobs {
+		return a.advance(ctx, key)
+	}
 	answer, receipt, err := a.One(ctx, key)
 	switch {
 	case err != nil:

@@ -10,6 +10,23 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// advance takes the next steps of a job, as the look-up of a pass does.
+func (a *Actions) advance(ctx context.Context, key operation.Key) (ledger.Receipt, string, error) {
+	advanced, err := a.Ledger.Jobs.Advance(ctx, key)
+	if err != nil {
+		return ledger.Receipt{}, "", err
+	}
+	rec, err := a.Ledger.Operations.Read(ctx, key)
+	if err != nil {
+		return ledger.Receipt{}, "", err
+	}
+	receipt := ledger.Receipt{
+		Key: key, State: rec.State, Registered: true, Settled: advanced.Settled, PublishErr: advanced.PublishErr,
+	}
+	return receipt, fmt.Sprintf("%s is %s: %s taken", phrase.Safe(string(key)), rec.State,
+		phrase.Counted(advanced.Steps, "step")), nil
+}
+
 // cancelJob records who cancels a job, and why. The workers ask Gemini to cancel its batches.
 func (a *Actions) cancelJob(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {
 	stands, words, err := a.decide(ctx, d, "the cancellation of "+string(key), "requested",

@@ -82,6 +82,16 @@ func TestJobFromEndToEnd(t *testing.T) {
 	forgetJob(t, f, variables)
 }
 
+// TestReconcileJob: the look-up of a job takes its next steps, and asks Gemini nothing.
+func TestReconcileJob(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Register("batches/a") // so that there is a ledger
+	variables := append(submitJob(t, f, 5), "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1")
+	commandtest.Run(t, variables, "reconcile", "jobs/nightly").Want(t, terminal.ExitDone).Says(t,
+		"jobs/nightly is PENDING: ", " taken\n")
+}
+
 // forgetJob forgets a job that has ended, then its objects.
 func forgetJob(t *testing.T, f commandtest.File, variables []string) {
 	t.Helper()
