@@ -199,12 +199,17 @@ func (l *protocol) expireParts(ctx context.Context, key operation.Key, expire ti
 	}
 }
 
-// ended is the event that settles the record of a job whose results are merged.
+// ended is the event that settles the record of a job whose results are merged. A job does not end before it is
+// created, whatever the store's clock was since: else its effects would be withheld [L3, J8].
 func ended(j job.Job) operation.Event {
 	state, why := j.Verdict()
+	at := j.SteppedAt
+	if at.Before(j.CreatedAt) {
+		at = j.CreatedAt
+	}
 	e := operation.Event{
 		Name: operation.Name{Key: j.Key, Resource: string(j.Key)}, DeliveryID: "job-end", Source: operation.Reconcile,
-		State: state, UpdateTime: j.SteppedAt,
+		State: state, UpdateTime: at,
 		Result: operation.Result{
 			ErrorMessage: why,
 			Counts:       &operation.Counts{Total: j.Input.Requests, Succeeded: j.Counts.Done, Failed: j.Counts.NotDone()},

@@ -134,8 +134,12 @@ func (l *protocol) effectBack(doc Document, now time.Time) (Write, bool, error) 
 	return l.writeEffect(doc, effect), !effect.DueAt.Equal(before), nil
 }
 
-// asked reports whether a PENDING effect waits because its receiver may have asked for it.
+// asked reports whether a PENDING effect waits because its receiver may have asked for it: not where its last
+// attempt did not fail.
 func (e Effect) asked(now time.Time) bool {
+	if n := len(e.History); n > 0 && e.History[n-1].Outcome == AttemptContinued {
+		return false
+	}
 	return e.Failing != nil && !e.Failing.Last.After(now) && e.ClaimableAt.Sub(e.Failing.Last) <= longestRetryAfter
 }
 
