@@ -39,7 +39,8 @@ func (c *checker) endJob(s *submission) {
 	rec, _ := dataOf[operation.Record](c.w.store.documents[ledger.OperationPath(s.key)])
 	effect, planned := dataOf[ledger.Effect](c.w.store.documents[ledger.EffectPath(s.key, publishRule)])
 	c.must(rec.Settled() && j.Phase == job.Ended, "%s is %s, and its record says %s [J8]", s.key, j.Phase, rec.State)
-	c.must(planned && effect.State == ledger.EffectDone, "%s has ended, and its effect is %q [J8]", s.key, effect.State)
+	c.must(planned && (effect.State == ledger.EffectDone || effect.State == ledger.EffectDead),
+		"%s has ended, and its effect is %q [J8]", s.key, effect.State)
 	if j.Invalid != "" {
 		c.violated("%s is found invalid: %s [J7]", s.key, j.Invalid)
 		return
