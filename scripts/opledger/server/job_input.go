@@ -60,6 +60,9 @@ func (s *Server) putInput(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
+	if r.ContentLength == 0 {
+		unhurried(w)
+	}
 	input, err := u.put(w, r)
 	log := s.options.Log.With("event", "job", "operation", u.key, "sha256", u.sha256,
 		"duration_ms", s.options.Now().Sub(began).Milliseconds())

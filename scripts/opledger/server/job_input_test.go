@@ -244,17 +244,6 @@ func TestUploadsExpire(t *testing.T) {
 	w.wants("it is known all the same", w.ask(http.MethodPut, again, strings.NewReader(text)), http.StatusOK, "")
 }
 
-// A deadlines remembers the deadlines of a connection.
-type deadlines struct {
-	*httptest.ResponseRecorder
-	set []time.Time
-}
-
-func (d *deadlines) SetReadDeadline(at time.Time) error {
-	d.set = append(d.set, at)
-	return nil
-}
-
 // TestSlowUpload: an upload may take hours, while each minute brings a megabyte [G7].
 func TestSlowUpload(t *testing.T) {
 	t.Parallel()

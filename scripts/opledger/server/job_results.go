@@ -29,6 +29,7 @@ func (s *Server) getResults(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
+	unhurried(w)
 	j, err := s.Ledger.Jobs.Read(r.Context(), key)
 	if err != nil && !errors.Is(err, ledger.ErrNoJob) { // after that its results may still be there
 		httpfunc.WriteError(w, err)
@@ -42,7 +43,7 @@ func (s *Server) getResults(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil || answer.head && errors.Is(err, http.ErrBodyNotAllowed):
 		answer.begin()
-		_ = answer.connection.SetWriteDeadline(time.Time{}) // for the next request of the connection
+		answer.pace() // for what is still in a buffer
 	case !answer.began:
 		httpfunc.WriteError(w, err)
 	default:
@@ -92,6 +93,7 @@ func (a *resultsAnswer) begin() {
 	a.began = true
 	a.Header().Set("Content-Type", "application/x-ndjson")
 	a.Header().Set(resultsComplete, strconv.FormatBool(a.complete))
+	a.Header().Set("Connection", "close") // its write deadline would cut off the next answer
 	a.WriteHeader(http.StatusOK)
 }
 
@@ -101,6 +103,17 @@ func (a *resultsAnswer) Write(p []byte) (int, error) {
 		return 0, http.ErrBodyNotAllowed
 	}
 	a.begin()
+	a.pace()
+	return a.ResponseWriter.Write(p) //nolint:wrapcheck // the caller says what was sent
+}
+
+// pace cuts the connection off where its reader takes nothing for resultsPause.
+func (a *resultsAnswer) pace() {
 	_ = a.connection.SetWriteDeadline(time.Now().Add(resultsPause)) // a test's writer has no connection
-	return a.ResponseWriter.Write(p)                                //nolint:wrapcheck // the caller says what was sent
+}
+
+// unhurried clears the read deadline of a request that has no body. When it is over, net/http takes the
+// connection for broken, and cancels the context of the request.
+func unhurried(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a test's writer has no connection
 }
