@@ -80,9 +80,11 @@ func TestResults(t *testing.T) {
 	}
 	wants("false", map[string]string{"": "final\n", "?kind=failed": "failed\n", "?kind=unmatched": ""})
 	j.Phase = job.Ended
-	w.create(files.Output(j.Job, files.Results), "all\n")
+	j.Output.Results = w.create(files.Output(j.Job, files.Results), "all\n")
 	w.must(w.server.Ledger.Effects.Finish(t.Context(), lease, j.Write()))
 	wants("true", map[string]string{"": "all\n", "?kind=results": "all\n", "?kind=failed": ""})
+	w.must(w.server.jobs.Delete(t.Context(), j.Output.Results.Name))
+	w.wants("results that are gone", w.ask(http.MethodGet, target, nil), http.StatusServiceUnavailable, "were moved")
 	w.wants("a bad kind", w.ask(http.MethodGet, target+"?kind=done", nil), http.StatusBadRequest, "results, failed or")
 	w.wants("a bad parameter", w.ask(http.MethodGet, target+"?type=x", nil), http.StatusBadRequest, "the only one is kind")
 	w.wants("a bad id", w.ask(http.MethodGet, "/operations/jobs/_x/results", nil), http.StatusBadRequest, "a job's id is")

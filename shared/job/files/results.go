@@ -12,8 +12,12 @@ import (
 	"github.com/opledger/opledger/shared/storage"
 )
 
-// ErrForeignStorage: the job's objects are in another storage than this process has.
-var ErrForeignStorage = errors.New("the job's objects are in another job storage")
+var (
+	// ErrForeignStorage: the job's objects are in another storage than this process has.
+	ErrForeignStorage = errors.New("the job's objects are in another job storage")
+	// ErrMissing: an object that a commit names is not in job storage.
+	ErrMissing = errors.New("job storage is missing, or its objects were moved or deleted")
+)
 
 // CheckStorage returns ErrForeignStorage, with both names, unless s is the job's storage.
 func CheckStorage(s storage.Storage, j job.Job) error {
@@ -30,17 +34,13 @@ func CheckStorage(s storage.Storage, j job.Job) error {
 // the job has ended, these are the lines that are final so far. It reports whether they are all. After the
 // job's record has expired it finds the results in s.
 //
-// Errors: ledger.ErrNoJob; ErrForeignStorage; else of the ledger, the storage or w.
+// Errors: ledger.ErrNoJob; ErrForeignStorage; ErrMissing; else of the ledger, the storage or w.
 func Copy(
 	ctx context.Context, l *ledger.Ledger, s storage.Storage, key operation.Key, kind string, w io.Writer,
 ) (complete bool, err error) {
 	j, err := l.Jobs.Read(ctx, key)
 	if errors.Is(err, ledger.ErrNoJob) && s != nil {
-		m, missing := stored(ctx, s, key)
-		if missing != nil {
-			return false, errors.Join(err, missing)
-		}
-		return true, copyObject(ctx, s, Output(job.Job{Key: key, Input: m.Input}, kind), w)
+		return copyForgotten(ctx, s, key, kind, w, err)
 	}
 	if err != nil {
 		return false, err
@@ -49,23 +49,92 @@ func Copy(
 		return false, err
 	}
 	if j.Phase == job.Ended {
-		return true, copyObject(ctx, s, Output(j.Job, kind), w)
+		return true, copyOutput(ctx, s, j.Job, kind, w)
 	}
+	to := &counted{to: w}
+	err = copyParts(ctx, l, s, key, kind, to)
+	if !errors.Is(err, ErrMissing) {
+		return false, err
+	}
+	// The job may have ended meanwhile, which deletes what only its parts name.
+	again, readErr := l.Jobs.Read(ctx, key)
+	switch {
+	case readErr != nil:
+		return false, errors.Join(err, readErr)
+	case again.Phase != job.Ended:
+		return false, err
+	case to.wrote:
+		return false, fmt.Errorf("%s ended while its results were read; read them again: %w", key, err)
+	}
+	return true, copyOutput(ctx, s, again.Job, kind, w)
+}
+
+// A counted writer knows whether anything was written.
+type counted struct {
+	to    io.Writer
+	wrote bool
+}
+
+// Write implements io.Writer.
+func (c *counted) Write(p []byte) (int, error) {
+	c.wrote = true
+	return c.to.Write(p) //nolint:wrapcheck // the caller says what was written
+}
+
+// copyForgotten writes the results of a job that the ledger has no record of. Without a manifest the error is
+// noJob, too.
+func copyForgotten(
+	ctx context.Context, s storage.Storage, key operation.Key, kind string, w io.Writer, noJob error,
+) (complete bool, err error) {
+	m, err := stored(ctx, s, key)
+	if errors.Is(err, storage.ErrNotExist) {
+		return false, errors.Join(noJob, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	j := job.Job{Key: key, Input: m.Input}
+	err = copyObject(ctx, s, Output(j, kind), w)
+	if kind != Results && errors.Is(err, ErrMissing) { // it has no lines, if the job has ended
+		err = copyObject(ctx, s, Output(j, Results), io.Discard)
+	}
+	return err == nil, err
+}
+
+// copyOutput writes the lines of a kind that a job has left. Without a name it has none.
+func copyOutput(ctx context.Context, s storage.Storage, j job.Job, kind string, w io.Writer) error {
+	name := j.Output.Results.Name
+	switch kind {
+	case Failed:
+		name = j.Output.Failed.Name
+	case Unmatched:
+		name = j.Output.Unmatched.Name
+	}
+	if name == "" {
+		return nil
+	}
+	return copyObject(ctx, s, name, w)
+}
+
+// copyParts writes what is final of the parts of a job.
+func copyParts(
+	ctx context.Context, l *ledger.Ledger, s storage.Storage, key operation.Key, kind string, w io.Writer,
+) error {
 	for after := (ledger.Cursor{}); ; {
 		page, err := l.Jobs.Parts(ctx, key, after, 100)
 		if err == nil && len(page.Broken) > 0 {
 			err = page.Broken[0]
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, p := range page.Items {
 			if err := copyPart(ctx, s, p.Part, kind, w); err != nil {
-				return false, err
+				return err
 			}
 		}
 		if after = page.Next; after == (ledger.Cursor{}) {
-			return false, nil
+			return nil
 		}
 	}
 }
@@ -95,11 +164,11 @@ func Objects(p job.Part, kind string) []job.Object {
 	}
 }
 
-// copyObject writes an object. One that is not there has no lines: a job leaves none without any.
+// copyObject writes an object. The error wraps ErrMissing where there is none.
 func copyObject(ctx context.Context, s storage.Storage, name string, w io.Writer) error {
 	content, err := s.Read(ctx, name, 0, -1)
 	if errors.Is(err, storage.ErrNotExist) {
-		return nil
+		return fmt.Errorf("%w: there is no %s in %s", ErrMissing, name, s)
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
