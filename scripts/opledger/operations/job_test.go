@@ -122,6 +122,12 @@ func forgetJob(t *testing.T, f commandtest.File, variables []string) {
 // startPart records that a part has a batch.
 func startPart(t *testing.T, f commandtest.File, number int) {
 	t.Helper()
+	changePart(t, f, number, func(p *job.Part) { p.State, p.Batch = job.Started, "batches/a" })
+}
+
+// changePart records what the start of a part has done.
+func changePart(t *testing.T, f commandtest.File, number int, change func(*job.Part)) {
+	t.Helper()
 	f.Ago(-2*time.Minute, func(ctx context.Context, l *ledger.Ledger) error { // its start was put off
 		p, _, err := l.Jobs.Part(ctx, operation.PartKey("jobs/nightly", number))
 		if err != nil {
@@ -131,7 +137,7 @@ func startPart(t *testing.T, f commandtest.File, number int) {
 		if err != nil {
 			return err
 		}
-		p.State, p.Batch = job.Started, "batches/a"
+		change(&p.Part)
 		_, err = l.Jobs.Save(ctx, grant.Lease, p)
 		return err
 	})

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,8 +10,10 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -41,11 +44,8 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 				if err != nil {
 					return nil, "", err
 				}
-				question := fmt.Sprintf("%s, %s, batch %s. %s. Release it?", name.Key, p.State, p.Batch, actions.AboutRelease)
-				if p.State == job.Started && p.Released == nil && !yes {
-					if err := terminal.Agree(cmd.Context(), outside, question, "nothing was released"); err != nil {
-						return nil, "", err
-					}
+				if err := agreeToRelease(cmd.Context(), outside, p.Part, yes); err != nil {
+					return nil, "", err
 				}
 				stands, words, err := a.Release(cmd.Context(), name.Key, d.Decision)
 				return releasedJSON{name.Key, stands.Decided, stands.Recorded}, words, err
@@ -55,6 +55,25 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 	d.Flags(cmd)
 	decision.YesFlag(cmd, &yes)
 	return cmd
+}
+
+// agreeToRelease asks whether to give up the batch of a part, unless yes. What was released is not asked about,
+// and what cannot be released is refused here: by now the part may have a batch that was not asked about.
+func agreeToRelease(ctx context.Context, outside terminal.Environment, p job.Part, yes bool) error {
+	batch, running := "a batch that may have been created", p.State == job.Starting && p.Waits == job.WaitsForIntent
+	if p.State == job.Started {
+		batch, running = "batch "+phrase.Safe(string(p.Batch)), true
+	}
+	switch {
+	case yes, p.Released != nil:
+		return nil
+	case !running:
+		return fmt.Errorf("%w: it is %s; opledger show %s shows it, and there is nothing to release", ledger.ErrNotRunning,
+			p.State, phrase.Safe(string(p.Key)))
+	}
+	question := fmt.Sprintf("%s, %s, %s. %s. Release it?", phrase.Safe(string(p.Key)), p.State, batch,
+		actions.AboutRelease)
+	return terminal.Agree(ctx, outside, question, "nothing was released")
 }
 
 // A releasedJSON is the decision that stands as JSON, and whether it is this one.

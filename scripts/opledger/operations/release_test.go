@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/test/commandtest"
 )
 
@@ -31,4 +32,20 @@ func TestRelease(t *testing.T) {
 		"yours was not recorded")
 	commandtest.Run(t, variables, "show", "jobs/nightly/00001").Want(t, terminal.ExitDone).Says(t, "RELEASED",
 		"by kim: gone")
+}
+
+// TestReleaseAsks: it asks also about a batch of which nothing is known but that it may have been created; with
+// --yes it does not.
+func TestReleaseAsks(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Empty()
+	variables := submitJob(t, f, 4)
+	changePart(t, f, 1, func(p *job.Part) { p.Creations, p.Waits = 1, job.WaitsForIntent })
+	args := []string{"release", "jobs/nightly/00001", "--reason", "gone", "--by", "kim"}
+	commandtest.Answer(t, variables, "n\n", args...).Want(t, terminal.ExitFailed, "STARTING, a batch that may have been "+
+		"created", "nothing was released")
+	commandtest.Run(t, variables, "show", "jobs/nightly/00001").Want(t, terminal.ExitDone).Says(t, "STARTING")
+	commandtest.Answer(t, variables, "", append(args, "--yes")...).Want(t, terminal.ExitDone).Says(t,
+		"jobs/nightly/00001 released by kim at ")
 }
