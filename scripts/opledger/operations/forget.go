@@ -82,7 +82,7 @@ func (f forgetting) forget(ctx context.Context) error {
 	case err != nil: // it can be deleted without being read
 		there = "what is recorded cannot be read: " + phrase.Safe(err.Error())
 	}
-	objects, err := f.objects(ctx)
+	objects, err := f.objects(ctx, story)
 	if err != nil {
 		return err
 	}
@@ -90,14 +90,11 @@ func (f forgetting) forget(ctx context.Context) error {
 	if err := f.agree(question); err != nil {
 		return err
 	}
+	if err := objects.delete(ctx); err != nil { // before the plan, which says where they are
+		return err
+	}
 	n, err := f.ledger.Operations.Forget(ctx, key)
-	if errors.Is(err, ledger.ErrNotFound) && f.results { // an earlier call was interrupted behind it
-		err = nil
-	}
-	if err == nil {
-		err = objects.delete(ctx)
-	}
-	if err != nil {
+	if err != nil && !(errors.Is(err, ledger.ErrNotFound) && len(objects.names) > 0) {
 		return err
 	}
 	return f.outside.Print(forgottenJSON{key, n, len(objects.names)}, "%s forgotten: %s deleted%s",

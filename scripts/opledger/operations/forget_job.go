@@ -1,14 +1,18 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/storage"
@@ -38,20 +42,30 @@ type jobObjects struct {
 }
 
 // objects finds all objects of the job, if they are to be deleted: where its plan says that they are, or
-// where this process has job storage, if the plan is gone.
-func (f forgetting) objects(ctx context.Context) (objects jobObjects, err error) {
+// where this process has job storage, if the plan is gone. It refuses where Forget would, and where the storage
+// may be another one, because the results are not in it.
+func (f forgetting) objects(ctx context.Context, story ledger.Story) (objects jobObjects, err error) {
 	if !f.results {
 		return objects, nil
 	}
 	location := f.storage
 	j, err := f.ledger.Jobs.Read(ctx, f.name.Key)
+	planned := err == nil
 	switch {
-	case err == nil:
+	case planned && (j.Phase != job.Ended || story.Record.Version > 0 && !story.Record.Settled()):
+		return objects, ledger.ErrJobPending
+	case planned:
 		location = j.Storage
 	case !errors.Is(err, ledger.ErrNoJob):
 		return objects, err
 	case location == "":
 		return objects, fmt.Errorf("%w; OPLEDGER_JOB_STORAGE says where its results are", err)
+	}
+	for _, e := range story.Effects {
+		if e.State == ledger.EffectClaimed && e.ClaimableAt.After(f.outside.Time()) {
+			return objects, fmt.Errorf("%w: %s, until %s at the latest", ledger.ErrHeld, phrase.Safe(e.Name),
+				phrase.LocalTime(e.ClaimableAt))
+		}
 	}
 	if objects.storage, err = storage.Open(location, f.emulator); err != nil {
 		return objects, err
@@ -62,7 +76,35 @@ func (f forgetting) objects(ctx context.Context) (objects jobObjects, err error)
 		}
 		objects.names = append(objects.names, name)
 	}
-	return objects, nil
+	return objects, objects.check(j.Job, planned, story)
+}
+
+// check refuses objects that are not those of a job that has ended. It puts its results last: as long as they
+// are there, the same command goes on after an interruption.
+func (o jobObjects) check(j job.Job, planned bool, story ledger.Story) error {
+	isResults := func(name string) bool { return path.Base(name) == files.Results+".jsonl" }
+	if planned && j.Output.Results.Name != "" {
+		isResults = func(name string) bool { return name == j.Output.Results.Name }
+	}
+	slices.SortStableFunc(o.names, func(a, b string) int {
+		return cmp.Compare(map[bool]int{true: 1}[isResults(a)], map[bool]int{true: 1}[isResults(b)])
+	})
+	switch there := slices.ContainsFunc(o.names, isResults); {
+	case there:
+		return nil
+	case planned && j.Output.Results.Name != "":
+		return fmt.Errorf("%w: there is no %s in %s; without --results the ledger's record alone is deleted",
+			files.ErrMissing, j.Output.Results.Name, o.storage)
+	case planned:
+		return nil
+	case len(o.names) > 0:
+		return fmt.Errorf("the ledger has no plan of the job, and its objects in %s no results.jsonl: it may be the job of "+
+			"another ledger, which has not ended; delete the objects there", o.storage)
+	case story.Record.Version == 0 && len(story.Effects)+len(story.Deliveries)+len(story.Broken) == 0:
+		return ledger.ErrNotFound
+	default:
+		return nil
+	}
 }
 
 // words says how many objects there are; nothing where none is to be deleted.
