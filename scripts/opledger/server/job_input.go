@@ -33,7 +33,7 @@ func (s *Server) headInput(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
-	input, complete, err := u.stored(r.Context())
+	input, complete, err := u.stored(r.Context(), u.keyField)
 	size := input.Bytes
 	if err == nil && !complete {
 		size, err = u.arrived()
@@ -90,7 +90,7 @@ func (u uploadRequest) put(w http.ResponseWriter, r *http.Request) (job.Input, e
 		return job.Input{}, err
 	}
 	defer release()
-	input, complete, err := u.stored(r.Context())
+	input, complete, err := u.stored(r.Context(), u.keyField)
 	if err != nil {
 		return job.Input{}, err
 	}

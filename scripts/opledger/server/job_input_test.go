@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -208,16 +207,6 @@ func TestUploadsAtOnce(t *testing.T) {
 func TestUploadsExpire(t *testing.T) {
 	t.Parallel()
 	w := newJobsWorld(t)
-	age := func() {
-		entries, err := os.ReadDir(w.server.uploads.folder)
-		for _, entry := range entries {
-			old := time.Now().Add(-keepUpload)
-			err = errors.Join(err, os.Chtimes(filepath.Join(w.server.uploads.folder, entry.Name()), old, old))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	put := func(keys ...string) (job.Input, string) {
 		text, _, target := inputOf(keys...)
 		return w.ask(http.MethodPut, target, strings.NewReader(text)).Input, target
@@ -227,7 +216,7 @@ func TestUploadsExpire(t *testing.T) {
 	w.wants("the job", w.submit(submitted), http.StatusCreated, "")
 	_, _, part := inputOf("part")
 	w.ask(http.MethodPut, part, io.MultiReader(strings.NewReader("xx"), iotest.ErrReader(io.ErrUnexpectedEOF)))
-	age()
+	w.aged()
 	young, _ := put("young")
 	w.server.expire(t.Context())
 	for object, want := range map[string]bool{left.Object: false, submitted.Object: true, young.Object: true} {

@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +29,7 @@ const (
 	mostUploads = 4
 
 	partSuffix   = ".part" // the bytes so far
-	storedSuffix = ".json" // the input that was made of them, as a job.Input
+	storedSuffix = ".json" // the input that is made of them, as a job.Input
 )
 
 var (
@@ -95,9 +97,19 @@ func (u upload) arrived() (int64, error) {
 	return info.Size(), nil
 }
 
-// stored returns the input that was made of the upload; false where it is not in job storage.
-func (u upload) stored(ctx context.Context) (job.Input, bool, error) {
-	input, ok := readStored(u.path(storedSuffix))
+// storedPath returns where the input is that is made of the upload: of the same bytes another keyField makes
+// another one.
+func (u upload) storedPath(keyField string) string {
+	if keyField == "" {
+		return u.path(storedSuffix)
+	}
+	sum := sha256.Sum256([]byte(keyField))
+	return u.path("-" + hex.EncodeToString(sum[:8]) + storedSuffix)
+}
+
+// stored returns the input that was made of the upload with this keyField; false where it is not in job storage.
+func (u upload) stored(ctx context.Context, keyField string) (job.Input, bool, error) {
+	input, ok := readStored(u.storedPath(keyField))
 	if !ok {
 		return job.Input{}, false, nil
 	}
@@ -110,7 +122,7 @@ func (u upload) stored(ctx context.Context) (job.Input, bool, error) {
 	return job.Input{}, false, nil
 }
 
-// readStored reads what was made of an upload. A file that cannot be read counts as none: the upload is made
+// readStored reads what is made of an upload. A file that cannot be read counts as none: the upload is made
 // once more.
 func readStored(path string) (input job.Input, ok bool) {
 	text, err := os.ReadFile(path)

@@ -40,19 +40,20 @@ func (s *uploads) expireOne(ctx context.Context, file string) error {
 	if err != nil || suffix != partSuffix && suffix != storedSuffix {
 		return nil // none of ours
 	}
-	u := upload{s, key, sum}
+	sum, _, _ = strings.Cut(sum, "-") // of the upload: see storedPath
+	u, path := upload{s, key, sum}, filepath.Join(s.folder, file)
 	release, err := u.begin()
 	if err != nil {
 		return nil //nolint:nilerr // it is busy, so it has not expired
 	}
 	defer release()
-	input, ok := readStored(u.path(suffix))
+	input, ok := readStored(path)
 	if suffix == storedSuffix && ok {
 		if err := u.unsubmitted(ctx, input); err != nil {
 			return err
 		}
 	}
-	return os.Remove(u.path(suffix))
+	return os.Remove(path)
 }
 
 // unsubmitted deletes an input that no job has.

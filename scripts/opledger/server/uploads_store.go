@@ -36,18 +36,19 @@ func (u upload) store(ctx context.Context, keyField string) (job.Input, error) {
 		SHA256: summary.SHA256, Bytes: summary.Bytes, Requests: summary.Requests, Tokens: summary.Tokens,
 		Object: files.Input(u.key, summary.SHA256),
 	}
-	if err := u.create(ctx, input, keyField); err != nil {
-		return job.Input{}, err
-	}
+	// Before the object is there: else it would never expire after a crash between the two.
 	text, err := json.Marshal(input)
 	if err == nil {
-		err = os.WriteFile(u.path(storedSuffix), text, 0o600)
-	}
-	if err == nil {
-		err = os.Remove(u.path(partSuffix))
+		err = os.WriteFile(u.storedPath(keyField), text, 0o600)
 	}
 	if err != nil {
 		return job.Input{}, fmt.Errorf("recording an input: %w", err)
+	}
+	if err := u.create(ctx, input, keyField); err != nil {
+		return job.Input{}, err
+	}
+	if err := os.Remove(u.path(partSuffix)); err != nil {
+		return job.Input{}, fmt.Errorf("deleting the bytes of an input that is stored: %w", err)
 	}
 	return input, nil
 }
