@@ -57,8 +57,11 @@ func (s *Server) sweep(ctx context.Context) (reconcile.Summary, error) {
 	return summary, err
 }
 
-// expire deletes expired documents [L3], and uploads that no job has.
+// expire deletes expired documents [L3], uploads that no job has, and what crashes left in job storage.
 func (s *Server) expire(ctx context.Context) {
+	if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
+		s.options.Log.ErrorContext(ctx, "job storage cannot be checked", "event", "job", "outcome", "error", "error", err)
+	}
 	if s.uploads != nil {
 		if err := s.uploads.expire(ctx); err != nil && ctx.Err() == nil {
 			s.options.Log.ErrorContext(ctx, "expired uploads stay", "event", "job", "outcome", "error", "error", err)

@@ -124,6 +124,7 @@ type Server struct {
 	handlers   kinds.Options
 	jobs       storage.Storage // nil: without jobs
 	uploads    *uploads        // nil: without jobs
+	tidied     time.Time       // when job storage was last checked by expire
 	options    Options
 
 	refusals     refusals

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
@@ -66,4 +67,22 @@ func (u upload) unsubmitted(ctx context.Context, input job.Input) error {
 		return err //nolint:wrapcheck // it says what was read
 	}
 	return u.storage.Delete(ctx, input.Object) //nolint:wrapcheck // it says which
+}
+
+// tidyEvery is how often job storage is checked, which deletes what crashes left there.
+const tidyEvery = 24 * time.Hour
+
+// tidy checks job storage once a day. It does not make the folder beside a ledger, which has no jobs yet.
+func (s *Server) tidy(ctx context.Context) error {
+	now := s.options.Now()
+	if s.jobs == nil || now.Sub(s.tidied) < tidyEvery {
+		return nil
+	}
+	if s.settings.Jobs.Storage == "" {
+		if _, err := os.Stat(s.settings.Jobs.In(s.options.Location)); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	s.tidied = now
+	return s.jobs.Check(ctx) //nolint:wrapcheck // it says what cannot be stored
 }

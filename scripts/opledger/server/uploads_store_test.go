@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -71,5 +72,38 @@ func TestUploadAfterCrash(t *testing.T) {
 	w.server.expire(t.Context())
 	if w.stored(object) != "" {
 		t.Error("it has not expired")
+	}
+}
+
+// TestTidyBesideTheLedger: what crashes left in the folder beside the ledger is deleted, too. Without jobs there
+// is no folder.
+func TestTidyBesideTheLedger(t *testing.T) {
+	t.Parallel()
+	w := newJobsWorld(t)
+	folder := filepath.Join(w.folder, "ledger.db.jobs")
+	w.server.expire(t.Context())
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without jobs: %v", err)
+	}
+	left := func() string {
+		path := filepath.Join(folder, ".unfinished", "CRASHED")
+		old := time.Now().Add(-25 * time.Hour)
+		w.must(os.MkdirAll(filepath.Dir(path), 0o700))
+		w.must(os.WriteFile(path, []byte("half of an obj"), 0o600))
+		w.must(os.Chtimes(path, old, old))
+		return path
+	}
+	now := time.Now()
+	w.server.options.Now = func() time.Time { return now }
+	for _, c := range []struct {
+		later time.Duration
+		stays bool
+	}{{0, false}, {tidyEvery - 1, true}, {1, false}} {
+		now = now.Add(c.later)
+		path := left()
+		w.server.expire(t.Context())
+		if _, err := os.Stat(path); (err == nil) != c.stays {
+			t.Errorf("%v later it is there: %v, want %v", c.later, err == nil, c.stays)
+		}
 	}
 }
