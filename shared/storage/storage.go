@@ -73,7 +73,8 @@ const (
 )
 
 // Open returns the storage at a location: gs://BUCKET, gs://BUCKET/PREFIX, or a folder's path, also as
-// a file URL. The folder is made at the first use, for its owner alone. Open makes no connection.
+// a file URL. The folder is made at the first use, for its owner alone. Symbolic links on the way to it are
+// followed, so that all paths of one folder are one storage. Open makes no connection.
 // emulator is as for NewBuckets. The error says what is wrong with the location.
 func Open(location, emulator string) (Storage, error) {
 	scheme, rest, isURL := strings.Cut(location, "://")
@@ -91,7 +92,7 @@ func Open(location, emulator string) (Storage, error) {
 		if err != nil || parsed.Host != "" || !strings.HasPrefix(rest, "/") {
 			return nil, fmt.Errorf("location %q is no file:///FOLDER; name the folder's whole path", location)
 		}
-		return newFolder(fromSlash(parsed.Path)), nil
+		return newFolder(resolved(fromSlash(parsed.Path))), nil
 	case isURL:
 		return nil, fmt.Errorf("location %q is neither gs://BUCKET/PREFIX nor a folder", location)
 	}
@@ -99,5 +100,17 @@ func Open(location, emulator string) (Storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the folder %q: %w", location, err)
 	}
-	return newFolder(path), nil
+	return newFolder(resolved(path)), nil
+}
+
+// resolved returns the path of a folder without symbolic links, as far as it exists.
+func resolved(folder string) string {
+	for parent := folder; ; parent = filepath.Dir(parent) {
+		if target, err := filepath.EvalSymlinks(parent); err == nil {
+			return filepath.Join(target, strings.TrimPrefix(folder, parent))
+		}
+		if parent == filepath.Dir(parent) {
+			return folder
+		}
+	}
 }

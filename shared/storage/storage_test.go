@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -280,6 +281,31 @@ func TestOpen(t *testing.T) {
 		if _, err := storage.Open(location, ""); (err == nil) != (want == "") ||
 			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want it to say %q", location, err, want)
+		}
+	}
+}
+
+// TestOpenLinked: all paths of a folder are one storage, whether it exists yet or not.
+func TestOpenLinked(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "real"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, below := range []string{"", "/jobs", "/jobs/nightly"} {
+			want := opened(t, folder+"/real"+below, "").String()
+			for _, path := range []string{folder + "/link" + below, "file://" + filepath.ToSlash(folder) + "/link" + below} {
+				if got := opened(t, path, "").String(); got != want {
+					t.Errorf("%s is %s, want %s", path, got, want)
+				}
+			}
+		}
+		if err := opened(t, folder+"/link/jobs/nightly", "").Check(t.Context()); err != nil { // which makes it
+			t.Fatal(err)
 		}
 	}
 }
