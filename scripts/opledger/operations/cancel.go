@@ -27,10 +27,15 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 			"  opledger cancel jobs/nightly-2026-11-23 --reason 'the prompt was wrong'",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if name, err := open.ParseOperationName(args[0]); err == nil && name.IsJob() {
-				d.AsksGemini = false
+			name, err := open.ParseOperationName(args[0])
+			if err != nil {
+				return err
 			}
-			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+			if name, err = name.In(cmd.Context(), d.Outside, cmd.Flag("store").Value.String()); err != nil {
+				return err
+			}
+			d.AsksGemini = !name.IsJob()
+			return d.DecideOn(cmd.Context(), name.Resource, func(a *actions.Actions, key operation.Key) (any, string, error) {
 				stands, words, err := a.Cancel(cmd.Context(), key, d.Decision)
 				return cancelJSON{key, stands.Decided, stands.Recorded}, words, err
 			})

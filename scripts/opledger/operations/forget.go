@@ -37,6 +37,11 @@ func NewForget(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if results {
+				if name, err = name.In(cmd.Context(), outside, store); err != nil {
+					return err
+				}
+			}
 			f := forgetting{outside: outside, name: name, results: results}
 			if err := f.check(store); err != nil {
 				return err

@@ -45,6 +45,9 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if name, err = name.In(cmd.Context(), outside, store); err != nil {
+				return err
+			}
 			if err := checkKind(kind, name); err != nil {
 				return terminal.Usage(err)
 			}

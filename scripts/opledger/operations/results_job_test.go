@@ -18,6 +18,7 @@ func TestResultsBeforeTheEnd(t *testing.T) {
 		"opledger wait jobs/nightly"); s.Out != "" {
 		t.Errorf("%q", s.Out)
 	}
+	commandtest.Run(t, variables, "results", "nightly", "--kind", "failed").Want(t, terminal.ExitFailed, "has not ended")
 	for _, args := range [][]string{{"jobs/nightly", "--kind", "fail"}, {"batches/a", "--kind", "failed"}} {
 		commandtest.Run(t, variables, append([]string{"results"}, args...)...).Want(t, terminal.ExitUsage, "--kind: ").
 			Complaint(t)
@@ -43,8 +44,10 @@ func TestJobIsKept(t *testing.T) {
 		"batches 0 of 2, round 1 of 3 · done 0 · open 4", "--timeout was over")
 	commandtest.Run(t, variables, "list", "--pending", "--collection", "jobs").Want(t, terminal.ExitDone).Says(t,
 		"jobs/nightly", "opledger show says how far the job is")
-	commandtest.Run(t, variables, "cancel", "nightly", "--reason", "r").Want(t, terminal.ExitUsage, "GEMINI_API_KEY")
-	commandtest.Run(t, variables, "cancel", "jobs/nightly", "--reason", "wrong", "--by", "kim").Want(t, terminal.ExitDone).
+	commandtest.Run(t, variables, "cancel", "other", "--reason", "r").Want(t, terminal.ExitUsage, "GEMINI_API_KEY")
+	commandtest.Run(t, variables, "forget", "nightly", "--results", "--yes").Want(t, terminal.ExitFailed,
+		"opledger cancel JOB").Complaint(t)
+	commandtest.Run(t, variables, "cancel", "nightly", "--reason", "wrong", "--by", "kim").Want(t, terminal.ExitDone).
 		Says(t, "the cancellation of jobs/nightly requested by kim at ", "no further batch is started")
 	commandtest.Run(t, variables, "show", "jobs/nightly").Want(t, terminal.ExitDone).Says(t, "  cancelled ",
 		"by kim: wrong")
