@@ -32,7 +32,8 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 		Long: "Waits until an operation is settled and none of its effects is open, and prints its state and those\n" +
 			"of its effects. Exits with 1 if an effect is dead or withheld, if the waiting was abandoned, or after\n" +
 			"--timeout. It reads the record every 2 s: one document. Of a job it also says how far it is: on a\n" +
-			"terminal in one line, else in a line for each change.",
+			"terminal in one line, else in a line for each change. Every 30 s it reads the steps of the open parts,\n" +
+			"too, and exits with 1 where one is dead.",
 		Example: "  opledger wait batches/abc123\n" +
 			"  opledger wait jobs/nightly-2026-11-23\n" +
 			"  opledger wait batches/abc123 --timeout 2h --json",

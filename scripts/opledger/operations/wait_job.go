@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -73,6 +74,11 @@ func (w *jobWatch) read(ctx context.Context) error {
 		return err
 	}
 	w.readings++
+	if w.readings%partsEvery == 1 {
+		if err := w.deadParts(ctx); err != nil {
+			return err
+		}
+	}
 	if j.Version == w.version && w.readings%partsEvery != 0 {
 		return nil
 	}
@@ -81,6 +87,37 @@ func (w *jobWatch) read(ctx context.Context) error {
 		w.version, w.far = j.Version, phrase.Progress(*of)
 	}
 	return err
+}
+
+// mostWatched bounds the parts whose steps are read at once: those that have been open longest.
+const mostWatched = 2 * job.MostBatches
+
+// deadParts returns an error where a part of the job cannot go on, because one of its steps is dead.
+func (w *jobWatch) deadParts(ctx context.Context) error {
+	page, err := w.ledger.Jobs.OpenParts(ctx, w.key, ledger.Cursor{}, mostWatched)
+	if err != nil {
+		return err
+	}
+	var names []ledger.EffectName
+	for _, p := range page.Items {
+		if p.State == job.Starting {
+			names = append(names, ledger.EffectName{Operation: p.Key, Effect: job.StepStart})
+		}
+		if p.Batch != "" {
+			names = append(names, ledger.EffectName{Operation: p.Batch, Effect: job.StepCollect})
+		}
+	}
+	steps, _, err := w.ledger.Effects.Read(ctx, names...)
+	if err != nil {
+		return err
+	}
+	for _, e := range steps {
+		if e.State == ledger.EffectDead {
+			return fmt.Errorf("%s of %s is dead, so that %s cannot end: %s; see opledger show %s", e.Name,
+				phrase.Safe(string(e.Operation)), w.key, phrase.Safe(e.LastError), phrase.ShellWord(string(e.Operation)))
+		}
+	}
+	return nil
 }
 
 // deadStep reports whether a job cannot go on, because a step of its own is dead.
