@@ -3,6 +3,7 @@ package job
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,7 +27,12 @@ type CanonicalOptions struct {
 	Job Options
 	// Check, if there is one, says what is wrong with a request beside its form, such as its schema.
 	Check func(Request) error
+
+	maxBytes int64 // of all inputs, unpacked; 0: maxInputBytes
 }
+
+// maxInputBytes bounds what is read of all inputs, unpacked: a small gzip may be of any size.
+const maxInputBytes = 64 << 30
 
 // A Summary describes a canonical input.
 type Summary struct {
@@ -46,17 +52,20 @@ type Summary struct {
 // What is canonical stays as it is, byte by byte. It holds some 25 bytes for each key, and one line.
 //
 // Where something is wrong with the inputs, the error is a *[InputProblems]. They are read to their end all
-// the same, to report everything at once; what was written is of no use. Any other error is one of reading
-// or of writing.
+// the same, to report everything at once, unless that is more than 64 GiB unpacked, or more than [MostParts]
+// batches. What was written is of no use. Any other error is one of reading or of writing.
 func Canonicalize(w io.Writer, inputs iter.Seq2[string, io.Reader], o CanonicalOptions) (Summary, error) {
 	c := &canonical{
 		options: o, sum: sha256.New(), cutter: NewCutter(o.Job, "", 0),
-		model: modelName(o.Job.Model),
+		model: modelName(o.Job.Model), left: cmp.Or(o.maxBytes, maxInputBytes),
 	}
 	c.out = bufio.NewWriterSize(io.MultiWriter(w, c.sum), 64<<10)
 	for name, input := range inputs {
 		if err := c.input(name, input); err != nil {
 			return Summary{}, err
+		}
+		if c.full() {
+			break
 		}
 	}
 	if err := c.out.Flush(); err != nil {
@@ -77,6 +86,7 @@ type canonical struct {
 	batches  int64
 	model    string // that a request may name; empty until one is known
 	inputs   []begun
+	left     int64        // bytes that may still be read, unpacked
 	lines    int64        // that were read of all inputs
 	seen     keyLines     // the lines are counted through all inputs
 	text     bytes.Buffer // the line that is written
@@ -93,8 +103,8 @@ type begun struct {
 func (c *canonical) input(name string, input io.Reader) error {
 	c.inputs = append(c.inputs, begun{name, c.lines})
 	source := &watched{Reader: input}
-	lines, err := openLines(source)
-	for err == nil {
+	lines, err := openLines(source, &c.left)
+	for err == nil && !c.full() {
 		var line []byte
 		if line, err = lines.next(); errors.Is(err, io.EOF) {
 			return nil
@@ -113,9 +123,14 @@ func (c *canonical) input(name string, input io.Reader) error {
 	if source.err != nil {
 		return fmt.Errorf("reading the input %s: %w", name, source.err)
 	}
-	c.report("input", err)
+	if err != nil {
+		c.report("input", err)
+	}
 	return nil
 }
+
+// full reports whether the inputs are more than a job can have, so that nothing more is read of them.
+func (c *canonical) full() bool { return c.left < 0 || c.batches > MostParts }
 
 // line reads a line, and writes its request if nothing was wrong so far.
 func (c *canonical) line(line []byte) error {
@@ -195,8 +210,8 @@ func (c *canonical) finish() (Summary, error) {
 	case c.summary.Requests == 0:
 		whole("input", "there is no request in it; write %s, one a line", form)
 	case c.batches > MostParts:
-		whole("input", "%d batches are more than %d; raise the requests or the bytes of a batch, or make several jobs",
-			c.batches, MostParts)
+		whole("input", "it makes more than %d batches; raise the requests or the bytes of a batch, or make several jobs",
+			MostParts)
 	}
 	if len(c.problems.Problems) > 0 {
 		return Summary{}, &c.problems

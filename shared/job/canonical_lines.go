@@ -14,17 +14,20 @@ const MaxLineBytes = 32 << 20
 
 var (
 	errLong  = fmt.Errorf("it has more than %d MiB; upload large media to Gemini, and name the files", MaxLineBytes>>20)
+	errVast  = errors.New("the inputs are larger than a job may be, unpacked; make several jobs of them")
 	errUTF16 = errors.New("it is UTF-16; save it as UTF-8")
 )
 
 // lines reads the lines of an input.
 type lines struct {
 	reader *bufio.Reader
+	left   *int64 // bytes that may still be read
 	text   []byte // of a line that is larger than the reader's buffer
 }
 
-// openLines returns a reader of the lines of a text, or of a gzip of one, without a byte order mark.
-func openLines(input io.Reader) (*lines, error) {
+// openLines returns a reader of the lines of a text, or of a gzip of one, without a byte order mark. It takes
+// what it reads from left.
+func openLines(input io.Reader, left *int64) (*lines, error) {
 	const buffer = 64 << 10
 	reader := bufio.NewReaderSize(input, buffer)
 	if begins(reader, "\x1f\x8b") {
@@ -42,7 +45,7 @@ func openLines(input io.Reader) (*lines, error) {
 			return nil, unreadable(err)
 		}
 	}
-	return &lines{reader: reader}, nil
+	return &lines{reader: reader, left: left}, nil
 }
 
 // begins reports whether the text begins with these bytes. The next read returns an error of this one again.
@@ -64,12 +67,16 @@ func unreadable(err error) error {
 }
 
 // next returns the next line without its line end and the white space around it, valid until the next call;
-// io.EOF behind the last. A line that is too long is skipped, and its error is errLong.
+// io.EOF behind the last. A line that is too long is skipped, and its error is errLong. Once nothing may be read
+// any more it is errVast.
 func (l *lines) next() ([]byte, error) {
 	l.text = l.text[:0]
 	for size := 0; ; {
 		piece, err := l.reader.ReadSlice('\n')
 		size += len(piece)
+		if *l.left -= int64(len(piece)); *l.left < 0 {
+			return nil, errVast
+		}
 		whole := len(l.text) == 0
 		switch {
 		case size > MaxLineBytes+len("\r\n"):

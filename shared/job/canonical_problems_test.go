@@ -1,6 +1,8 @@
 package job_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/job"
@@ -135,5 +138,48 @@ func TestInputTooManyBatches(t *testing.T) {
 	if err != nil || len(got.Batches) != job.MostParts {
 		t.Errorf("%d batches, %v", len(got.Batches), err)
 	}
-	problems(t, inputs(text.String(), asked("more", "")), o, "input: 10001 batches are more than 10000")
+	problems(t, inputs(text.String(), asked("more", "")), o, "input: it makes more than 10000 batches")
+	all := text.String() + asked("more", "") + asked("much more", "")
+	endless := io.MultiReader(strings.NewReader(all), iotest.ErrReader(errors.New("it is read to its end")))
+	problems(t, one(endless), o, "input: it makes more than 10000 batches")
+}
+
+// What is larger than a job may be, unpacked, is read no further, though it be one line or a small gzip.
+func TestInputTooLarge(t *testing.T) {
+	t.Parallel()
+	line := asked("a", "")
+	bound := int64(len(line))
+	o := job.CanonicalOptions{}.WithMaxBytes(bound)
+	if _, err := job.Canonicalize(io.Discard, inputs(line), o); err != nil {
+		t.Errorf("as large as it may be: %v", err)
+	}
+	var packed bytes.Buffer
+	pack := gzip.NewWriter(&packed)
+	_, err := io.Copy(pack, io.LimitReader(spaces{}, 64<<20))
+	if err = errors.Join(err, pack.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, input := range map[string]io.Reader{
+		"two lines": strings.NewReader(line + "\n"), "an endless line": spaces{}, "a gzip": &packed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			problems(t, one(input), o, ": input: the inputs are larger than a job may be")
+		})
+	}
+}
+
+// spaces are an endless line.
+type spaces struct{}
+
+// Read implements io.Reader.
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func one(input io.Reader) iter.Seq2[string, io.Reader] {
+	return func(yield func(string, io.Reader) bool) { yield("a.jsonl", input) }
 }
