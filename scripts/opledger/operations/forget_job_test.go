@@ -53,7 +53,8 @@ func TestForgetResults(t *testing.T) {
 	}
 	put := func(path string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("one\n"), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("one\n"), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
