@@ -43,6 +43,8 @@ type Step struct {
 	// Start and Cancel are parts whose step is to be planned. Finish: that of the job is.
 	Start, Cancel []operation.Key
 	Finish        bool
+	// Wants: the job would start further batches, if other jobs left room.
+	Wants bool
 	// Running are the parts that count as batches that run, once the step is taken. Parts that were not
 	// given to Next are not among them.
 	Running []operation.Key
@@ -181,7 +183,8 @@ func (n *next) split() {
 		made := n.Job.Refusals[strconv.Itoa(root)]
 		n.Job.Refusal = cmp.Or(p.Problem, n.Job.Refusal)
 		accepted := n.Job.Batches > 0 || slices.ContainsFunc(n.open, func(o Part) bool { return o.State == Started })
-		others := n.more || slices.ContainsFunc(n.open, func(o Part) bool {
+		// A page of refused pieces alone says of those behind it that they wait for these.
+		others := slices.ContainsFunc(n.open, func(o Part) bool {
 			return o.Number != p.Number && o.State != Refused && o.State.Open()
 		})
 		switch {
@@ -203,6 +206,7 @@ func (n *next) split() {
 			}
 			p.State = Consumed
 		}
+		n.Job.Twins, n.Job.Usage = n.Job.Twins+p.Twins, n.Job.Usage.Add(p.Usage)
 		n.put(p)
 		return len(n.Parts) < mostConsumed
 	}, Refused)

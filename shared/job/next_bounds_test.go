@@ -220,3 +220,32 @@ func TestNextWaitsForOthers(t *testing.T) {
 		t.Errorf("64 pieces: %+v", step.Job.Refusals)
 	}
 }
+
+// Refused pieces that fill all that is read wait for no others, where no batch was accepted: else nothing would
+// ever decide about them.
+func TestNextDropsPageOfRefused(t *testing.T) {
+	j, open := waiting(job.Options{}, 0, 0)
+	j.Waiting, j.Parts, open = nil, 400, nil
+	for n := 1; n <= 300; n++ {
+		open = append(open, job.Part{Number: n, Root: 1, Depth: 1, State: job.Refused, Round: 1, WaitingSince: midnight})
+	}
+	step := job.Next(midnight, j, open, true, 5)
+	if len(step.Parts) != 100 || step.Parts[0].State != job.Dropped {
+		t.Errorf("%d parts changed", len(step.Parts))
+	}
+}
+
+// A job that finds no room says so, and starts no more than there is.
+func TestNextWants(t *testing.T) {
+	for _, test := range []struct {
+		maxBatches, most int
+		wants            bool
+	}{{5, 1, true}, {5, 2, false}, {1, 1, false}, {5, 0, true}} {
+		j, open := waiting(job.Options{MaxBatches: test.maxBatches}, 0, 0)
+		j.Waiting = nil
+		open = append(open, job.Part{Number: 2, State: job.Planned, Round: 1, WaitingSince: midnight})
+		if step := job.Next(midnight, j, open, false, test.most); step.Wants != test.wants {
+			t.Errorf("%+v: %v", test, step.Wants)
+		}
+	}
+}

@@ -34,7 +34,10 @@ func (n *next) start(most int) {
 		switch {
 		case n.Job.Ending():
 			p.State, p.Problem = Dropped, n.ending()
-		case len(n.running()) >= most || n.started() >= n.Job.Options.MaxBatches:
+		case n.started() >= n.Job.Options.MaxBatches:
+			return false
+		case len(n.running()) >= most:
+			n.Wants = true
 			return false
 		default:
 			p.State = Starting
@@ -77,6 +80,9 @@ func (n *next) cancel() {
 		ask := n.Job.Cancelled != nil && p.State == Started || p.State == Released && p.Batch != ""
 		if !ask || p.CancelPlanned {
 			continue
+		}
+		if len(n.Parts) >= 3*mostConsumed {
+			return // the next step asks for the others
 		}
 		p.CancelPlanned = true
 		n.Cancel = append(n.Cancel, p.Key)

@@ -88,6 +88,8 @@ type Part struct {
 	Files []File `json:"files,omitempty" firestore:"files,omitempty"`
 	// Creations counts the requests that create a batch, each before it is sent [J5].
 	Creations int `json:"creations,omitempty" firestore:"creations,omitempty"`
+	// Declined counts those that surely made no batch, and whose refusal says nothing of the requests.
+	Declined int `json:"declined,omitempty" firestore:"declined,omitempty"`
 	// Batch is the one that the part's intent is bound to.
 	Batch operation.Key `json:"batch,omitempty" firestore:"batch,omitempty"`
 	// Twins counts batches that were created for the part beside its own. They are never collected.
@@ -117,6 +119,9 @@ type Results struct {
 	Failed    []Object `json:"failedLines,omitempty" firestore:"failedLines,omitempty"` // lines of failed.jsonl
 	Again     []Source `json:"again,omitempty" firestore:"again,omitempty"`             // requests to be tried again
 	Unmatched []Object `json:"unmatched,omitempty" firestore:"unmatched,omitempty"`     // lines that no request asked for
+	// Tally describes the keys of a result that lacked requests. One that is read again with the same keys is
+	// believed.
+	Tally string `json:"tally,omitempty" firestore:"tally,omitempty"`
 	// Seen are the keys whose lines were read, while the collect is not complete.
 	Seen   []Object `json:"seen,omitempty" firestore:"seen,omitempty"`
 	Counts Counts   `json:"counts,omitzero" firestore:"counts,omitempty"`

@@ -52,6 +52,9 @@ func (l *protocol) giveBack(
 		effect.State, effect.Unanswered = EffectPending, 0
 		effect.closeAttempt(AttemptContinued, cause, now)
 		effect.Attempts = max(effect.Attempts-1, 0)
+		if cause != nil { // it came as far as what it waits for: failures from before are over
+			effect.Failing, effect.Lost = nil, nil
+		}
 		m.Attempt = effect.Attempts + 1
 		effect.ClaimableAt = operation.Instant(now.Add(after))
 		effect.DueAt = effect.ClaimableAt

@@ -16,6 +16,8 @@ type Advanced struct {
 	Steps int // how many commits were made
 	// Settled: this call ended the job.
 	Settled bool
+	// Waiting is another job, whose batches found no room before and may find it now; empty: there is none.
+	Waiting operation.Key
 	// PublishErr: as in Receipt.
 	PublishErr error
 }
@@ -44,7 +46,7 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	for range mostSteps {
 		var messages []Message
 		err := l.retry(ctx, "advancing "+string(key), func(int) (err error) {
-			result.Job, messages, err = l.advance(ctx, key)
+			result.Job, result.Waiting, messages, err = l.advance(ctx, key)
 			return err
 		})
 		if err != nil {
@@ -69,22 +71,26 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	return result, err
 }
 
-// advance takes one step. The messages are nil where there is none to take.
-func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []Message, error) {
+// advance takes one step. The messages are nil where there is none to take. Jobs that wait for room take turns:
+// while one waits, those that came later start nothing. next is the one that has waited longest, where there
+// is room.
+func (l *protocol) advance(
+	ctx context.Context, key operation.Key,
+) (_ job.Job, next operation.Key, _ []Message, err error) {
 	j, snapshot, err := l.job(ctx, key, runningPath, OperationPath(key))
 	if err != nil || j.Phase == job.Splitting || j.Phase == job.Ended {
-		return j.Job, nil, err
+		return j.Job, next, nil, err
 	}
 	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
 	if err != nil {
-		return j.Job, nil, err
+		return j.Job, next, nil, err
 	}
 	page, err := find(ctx, l.store, queryParts(key, FieldWaiting, Cursor{}, openPart), readPart)
 	if err != nil {
-		return j.Job, nil, fmt.Errorf("reading the open parts: %w", err)
+		return j.Job, "", nil, fmt.Errorf("reading the open parts: %w", err)
 	}
 	if len(page.Broken) > 0 {
-		return j.Job, nil, page.Broken[0]
+		return j.Job, "", nil, page.Broken[0]
 	}
 	open := make([]job.Part, len(page.Items))
 	docs := map[operation.Key]Document{}
@@ -93,13 +99,21 @@ func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []M
 	}
 	now := operation.Instant(snapshot.ReadTime)
 	kept := running.without(key, open, page.Next != Cursor{})
-	step := job.Next(now, j.Job, open, page.Next != Cursor{}, l.settings.MaxBatches-len(kept.Parts))
+	most := l.settings.MaxBatches - len(kept.Parts)
+	if first, _ := kept.oldest(now, l.settings.Interval); first != "" && first != key {
+		most = 0
+	}
+	step := job.Next(now, j.Job, open, page.Next != Cursor{}, most)
+	kept = kept.turn(key, step, now, l.settings.Interval)
+	if first, _ := kept.oldest(now, l.settings.Interval); first != key && len(kept.Parts)+len(step.Running) < l.settings.MaxBatches {
+		next = first
+	}
 	writes := kept.with(step.Running, running, snapshot.Documents[1], now)
 	if !step.Changed() {
 		if len(writes) > 0 {
 			err = l.commit(ctx, writes...)
 		}
-		return j.Job, nil, err
+		return j.Job, next, nil, err
 	}
 	j.Job = step.Job
 	writes = append(writes, writeJob(j))
@@ -112,9 +126,9 @@ func (l *protocol) advance(ctx context.Context, key operation.Key) (job.Job, []M
 	}
 	planned, messages, err := l.planSteps(step, snapshot.Documents[2], now)
 	if err != nil {
-		return j.Job, nil, err
+		return j.Job, next, nil, err
 	}
-	return j.Job, messages, l.commit(ctx, append(writes, planned...)...)
+	return j.Job, next, messages, l.commit(ctx, append(writes, planned...)...)
 }
 
 // planSteps plans the effects of a step.

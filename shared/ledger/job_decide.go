@@ -54,8 +54,9 @@ func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (oper
 		case p.Released != nil:
 			stands = *p.Released
 			return nil
-		case p.State != job.Started && !(p.State == job.Starting && p.Waits == job.WaitsForIntent):
-			return fmt.Errorf("%w: it is %s", ErrNotRunning, p.State)
+		}
+		if err := l.releasable(ctx, p.Part); err != nil {
+			return err
 		}
 		now, err := l.now(ctx)
 		if err != nil {
@@ -71,4 +72,22 @@ func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (oper
 	of, _, _ := operation.ParsePart(string(part))
 	_, err = l.Advance(ctx, of)
 	return stands, err
+}
+
+// releasable returns nil for a part that has a batch, or may have one that nothing has shown yet, and for one
+// whose start is DEAD.
+func (l *protocol) releasable(ctx context.Context, p job.Part) error {
+	if p.State == job.Started || p.State == job.Starting && p.Waits == job.WaitsForIntent {
+		return nil
+	}
+	if p.State == job.Starting {
+		snapshot, err := l.store.Get(ctx, EffectPath(p.Key, job.StepStart))
+		if err != nil {
+			return err
+		}
+		if start, err := readEffect(snapshot.Documents[0]); err != nil || start.State == EffectDead {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: it is %s", ErrNotRunning, p.State)
 }

@@ -22,17 +22,53 @@ type RunningBatches struct {
 	Version int64 `json:"version" firestore:"version"`
 	// Parts has since when each counts, by the document id of its key.
 	Parts map[string]time.Time `json:"parts,omitempty" firestore:"parts,omitempty"`
+	// Waiting has since when each job waits whose batches found no room, by the document id of its key.
+	Waiting map[string]time.Time `json:"waiting,omitempty" firestore:"waiting,omitempty"`
 }
 
 // without returns s without the parts of a job that are among the open ones, or have ended. more: there are
 // further open parts, of which nothing is known.
 func (s RunningBatches) without(key operation.Key, open []job.Part, more bool) RunningBatches {
-	s.Parts = maps.Clone(s.Parts)
+	s.Parts, s.Waiting = maps.Clone(s.Parts), maps.Clone(s.Waiting)
 	maps.DeleteFunc(s.Parts, func(id string, _ time.Time) bool {
 		of, number, ok := operation.ParsePart(strings.ReplaceAll(id, ":", "/")) // a part's key has no other escape
 		known := slices.ContainsFunc(open, func(p job.Part) bool { return p.Number == number })
 		return ok && of == key && (known || !more)
 	})
+	return s
+}
+
+// turnTime is how many intervals a job that waits keeps others from starting batches. In that time a pass has
+// taken its next step, or it is not looked up at all.
+const turnTime = 3
+
+// oldest returns the job that has waited longest, and since when; empty where none waits. Those that wait for
+// longer than turnTime are left out: nothing has looked at them.
+func (s RunningBatches) oldest(now time.Time, interval time.Duration) (key operation.Key, since time.Time) {
+	for id, at := range s.Waiting {
+		if now.Sub(at) < turnTime*interval && (key == "" || at.Before(since) || at.Equal(since) && jobOf(id) < key) {
+			key, since = jobOf(id), at
+		}
+	}
+	return key, since
+}
+
+func jobOf(id string) operation.Key { return operation.Key(strings.ReplaceAll(id, ":", "/")) }
+
+// turn returns s after a step of a job. It waits where it would have started further batches, behind all
+// others once it has started some.
+func (s RunningBatches) turn(key operation.Key, step job.Step, now time.Time, interval time.Duration) RunningBatches {
+	id := escapeID(string(key))
+	since, waits := s.Waiting[id]
+	switch {
+	case !step.Wants:
+		delete(s.Waiting, id)
+	case !waits || len(step.Start) > 0 || now.Sub(since) >= turnTime*interval:
+		if s.Waiting == nil {
+			s.Waiting = map[string]time.Time{}
+		}
+		s.Waiting[id] = now
+	}
 	return s
 }
 
@@ -49,7 +85,7 @@ func (s RunningBatches) with(parts []operation.Key, stored RunningBatches, doc D
 		}
 		s.Parts[id] = since
 	}
-	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) {
+	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) && maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) {
 		return nil
 	}
 	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1

@@ -91,13 +91,16 @@ func (s step) Perform(ctx context.Context, task effect.Task) ([]ledger.Write, er
 	return s.perform(ctx, task)
 }
 
-// Follow advances the job [effect.Follower].
+// Follow advances the job, and where that has left room the one that waits for it [effect.Follower].
 func (s step) Follow(ctx context.Context, lease ledger.Lease) error {
 	key, err := s.jobOf(ctx, lease.Operation)
 	if err != nil {
 		return err
 	}
-	_, err = s.Ledger.Jobs.Advance(ctx, key)
+	advanced, err := s.Ledger.Jobs.Advance(ctx, key)
+	if err == nil && advanced.Waiting != "" {
+		_, err = s.Ledger.Jobs.Advance(ctx, advanced.Waiting)
+	}
 	return err
 }
 

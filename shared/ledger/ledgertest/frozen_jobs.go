@@ -33,14 +33,14 @@ func frozenPart() job.Part {
 	return job.Part{
 		Schema: 2, Version: 1, Key: "jobs/nightly/00012", Number: 12, Round: 2, Root: 3, Depth: 4, State: job.Started,
 		Sources: []job.Source{frozenSource("nightly/input")}, Requests: 5, Bytes: 6,
-		Files: []job.File{{Name: "files/abc", ExpiresAt: at(1)}}, Creations: 7, Batch: "batches/abc-123",
+		Files: []job.File{{Name: "files/abc", ExpiresAt: at(1)}}, Creations: 7, Declined: 8, Batch: "batches/abc-123",
 		Twins: 1, Waits: job.WaitsForQuota, WaitsSince: at(2), Problem: "a problem",
 		Pieces: []job.Source{frozenSource("nightly/piece")}, CancelPlanned: true,
 		Released: &operation.Decided{At: at(3), By: "operator", Why: "a test"},
 		Results: job.Results{
 			Final: []job.Object{frozenObject("final")}, Failed: []job.Object{frozenObject("failed")},
 			Again: []job.Source{frozenSource("again")}, Unmatched: []job.Object{frozenObject("unmatched")},
-			Seen: []job.Object{frozenObject("seen")}, Counts: frozenCounts(), Usage: frozenUsage(),
+			Tally: "30-1f", Seen: []job.Object{frozenObject("seen")}, Counts: frozenCounts(), Usage: frozenUsage(),
 		},
 		CreatedAt: at(4), WaitingSince: at(5), ExpireAt: at(6),
 	}

@@ -360,6 +360,46 @@ var jobDecisions = []ledgerTest{
 		equal(w, "the second", w.part(2).State, job.Starting)
 		w.step(first, job.StepCancel)
 	}},
+	{"a part whose start is dead can be released", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		first := operation.PartKey(nightly, 1)
+		w.must("MarkDead", w.ledger().Effects.MarkDead(w.ctx, w.step(first, job.StepStart), errFailed))
+		_, err := w.ledger().Jobs.Release(w.ctx, first, cancelling)
+		w.must("Release", err)
+		equal(w, "the first", w.part(1).State, job.Released)
+	}},
+	{"jobs that find no room take turns", func(w *world) {
+		w.settings.MaxBatches = 1
+		w.submitJob(3, job.Options{})
+		w.cut()
+		other := JobRequest(1, job.Options{})
+		other.Key = "jobs/other"
+		_, err := w.ledger().Jobs.Submit(w.ctx, other)
+		w.must("Submit", err)
+		lease := w.step(other.Key, job.StepSplit)
+		j, err := w.ledger().Jobs.Read(w.ctx, other.Key)
+		w.must("Read", err)
+		_, err = w.ledger().Jobs.Cut(w.ctx, lease, j, []job.Source{{Object: "i", Length: 1, Requests: 1}}, true)
+		w.must("Cut", err)
+		advanced, err := w.ledger().Jobs.Advance(w.ctx, other.Key)
+		w.must("Advance", err)
+		equal(w, "steps of the one that came later", advanced.Steps, 0)
+		for n := 1; n <= 2; n++ { // the first one has waited longer, and then is behind the other
+			w.store.Advance(time.Second)
+			w.startPart(n)
+			w.endBatch(n)
+			w.collect(n)
+			advanced = w.advance()
+		}
+		equal(w, "its third part waits for its turn", w.part(3).State, job.Planned)
+		equal(w, "the one that has waited", advanced.Waiting, other.Key)
+		_, err = w.ledger().Jobs.Advance(w.ctx, other.Key)
+		w.must("Advance", err)
+		p, _, err := w.ledger().Jobs.Part(w.ctx, operation.PartKey(other.Key, 1))
+		w.must("Part", err)
+		equal(w, "its part", p.State, job.Starting)
+	}},
 	{"a release gives up a batch that may have been created, and its worker creates none any more [J6]", func(w *world) {
 		w.submitJob(1, job.Options{})
 		w.cut()
