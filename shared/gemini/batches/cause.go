@@ -37,6 +37,10 @@ var (
 	aboutFile = diag.Pattern(`(?i)\bfile\b`)
 )
 
+// AboutProject reports whether the message of a refusal is about the key, or the project's billing or region, and
+// not about the requests.
+func AboutProject(message string) bool { return aboutProject().MatchString(message) }
+
 // CauseOf says why Create failed. An error that does not wrap ErrRefused is Ambiguous, whatever it says.
 func CauseOf(err error) Cause {
 	if !errors.Is(err, ErrRefused) {
@@ -59,7 +63,7 @@ func CauseOf(err error) Cause {
 		return FileGone
 	case answer.Status == http.StatusForbidden, answer.Status == http.StatusPaymentRequired:
 		return Denied
-	case answer.Canonical == "FAILED_PRECONDITION" || aboutProject().MatchString(answer.Message):
+	case answer.Canonical == "FAILED_PRECONDITION" || AboutProject(answer.Message):
 		// A failed precondition is by Google's definition not the request's fault.
 		return Denied
 	default:

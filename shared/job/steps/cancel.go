@@ -8,6 +8,7 @@ import (
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -19,8 +20,13 @@ func (o Options) cancel(ctx context.Context, task effect.Task) ([]ledger.Write, 
 	if err != nil {
 		return nil, err
 	}
+	return nil, o.cancelBatch(ctx, p.Part, j.Job)
+}
+
+// cancelBatch records who has the batch of a part cancelled, and asks Gemini.
+func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 	if err := o.asks(); err != nil {
-		return nil, err
+		return err
 	}
 	by := ledger.Decision{By: "opledger", Why: "a step of " + string(j.Key)}
 	for _, decided := range []*operation.Decided{j.Cancelled, p.Released} {
@@ -28,23 +34,23 @@ func (o Options) cancel(ctx context.Context, task effect.Task) ([]ledger.Write, 
 			by = ledger.Decision{By: decided.By, Why: decided.Why}
 		}
 	}
-	_, err = o.Ledger.Operations.RequestCancel(ctx, p.Batch, by)
+	_, err := o.Ledger.Operations.RequestCancel(ctx, p.Batch, by)
 	if errors.Is(err, ledger.ErrSettled) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rec, err := o.Ledger.Operations.Read(ctx, p.Batch)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = o.Canceller.Cancel(ctx, operation.Name{Key: rec.Key, Resource: rec.Name})
 	if answer, ok := errors.AsType[*api.Error](err); ok && answer.Status == http.StatusNotFound && p.Released != nil {
-		return nil, nil // Gemini does not know it any more: for that, too, a batch is released
+		return nil // Gemini does not know it any more: for that, too, a batch is released
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking Gemini to cancel %s: %w", p.Batch, err)
+		return fmt.Errorf("asking Gemini to cancel %s: %w", p.Batch, err)
 	}
-	return nil, nil
+	return nil
 }

@@ -71,7 +71,8 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	if refusedAsWhole(c.completion) && len(c.part.Final) == 0 {
+	output := outputOf(c.completion, batch)
+	if output == nil && len(c.part.Final) == 0 && refusedAsWhole(c.completion) {
 		return c.refused(ctx)
 	}
 	if err := c.ask(ctx); err != nil {
@@ -80,7 +81,7 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 	if err := c.restore(ctx); err != nil {
 		return nil, err
 	}
-	if output := outputOf(c.completion, batch); output != nil {
+	if output != nil {
 		if err := c.read(ctx, *output); err != nil {
 			return nil, err
 		}
@@ -88,7 +89,7 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
 	}
-	c.part.State, c.part.Seen = job.Collected, nil
+	c.part.State, c.part.Seen, c.part.Tally = job.Collected, nil, ""
 	c.part.Waits, c.part.WaitsSince = "", time.Time{}
 	c.deleteInputs(ctx, c.part.Part)
 	c.alert(ctx)
@@ -138,7 +139,8 @@ func outputOf(completion ledger.Payload, batch batches.Batch) *operation.Result 
 // refusedAsWhole reports whether Gemini refused a batch after it had taken it.
 func refusedAsWhole(completion ledger.Payload) bool {
 	invalid := []string{"400", "INVALID_ARGUMENT"}
-	return completion.State == operation.Failed && slices.Contains(invalid, completion.Result.ErrorCode)
+	return completion.State == operation.Failed && slices.Contains(invalid, completion.Result.ErrorCode) &&
+		!batches.AboutProject(completion.Result.ErrorMessage)
 }
 
 // refused ends the part as refused: it is split.

@@ -3,11 +3,13 @@ package steps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect/items"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // lostAfter is how long Gemini says that it does not have a result before that is believed: an hour less
@@ -17,7 +19,11 @@ const lostAfter = 23 * time.Hour
 // unread returns the error of an attempt that could not read the result; nil where Gemini has said for long
 // that it does not have it. Then what was stored stands, and the rest has failed.
 func (c *collecting) unread(ctx context.Context, err error) error {
-	gone := errors.Is(err, results.ErrNone)
+	none := errors.Is(err, results.ErrNone)
+	gone := none && c.completion.State != operation.Succeeded
+	if none && !gone { // that it succeeded without a result is believed like a result that is gone
+		err = fmt.Errorf("%w: %w", results.ErrNotFound, err)
+	}
 	if errors.Is(err, results.ErrNotFound) {
 		since, readErr := c.lostSince(ctx)
 		if readErr != nil {

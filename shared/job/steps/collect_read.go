@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/items"
@@ -18,8 +17,9 @@ import (
 // errShort: Gemini's result lacks requests, and another read brought others.
 var errShort = errors.New("two reads of the result had different keys; it is read again")
 
-// read reads Gemini's result, and stores the lines that are final. A result that lacks requests is read a
-// second time: a download that breaks between two lines looks like one that has ended.
+// read reads Gemini's result, and stores the lines that are final. A result that lacks requests is believed
+// once it was read twice with the same keys: a download that breaks between two lines looks like one that has
+// ended.
 func (c *collecting) read(ctx context.Context, output operation.Result) error {
 	window, cancel := items.WindowOf(ctx)
 	defer cancel()
@@ -29,8 +29,7 @@ func (c *collecting) read(ctx context.Context, output operation.Result) error {
 	}
 	defer reader.Close() //nolint:errcheck // it was read, or cannot be
 	out, unmatched := c.lines(ctx, files.Results), c.lines(ctx, files.Unmatched)
-	defer out.Abort()       //nolint:errcheck // it was closed, or an error is returned
-	defer unmatched.Abort() //nolint:errcheck // likewise
+	defer func() { _, _ = out.Abort(), unmatched.Abort() }() // they were closed, or an error is returned
 	for {
 		item, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -49,10 +48,11 @@ func (c *collecting) read(ctx context.Context, output operation.Result) error {
 			return c.broken(ctx, window, err)
 		}
 	}
-	if c.matched < c.part.Requests {
-		if err := c.again(window.Context, output, reader.Tally()); err != nil {
-			return err
+	if tally := tallyOf(reader); c.matched < c.part.Requests && c.part.Tally != tally {
+		if window.Over() {
+			return c.broken(ctx, window, errShort)
 		}
+		return c.again(ctx, out, tally)
 	}
 	if err := out.closeTo(&c.part.Final); err != nil {
 		return err
@@ -127,18 +127,26 @@ func unmatchedWhy(noKey, foreign bool) string {
 	}
 }
 
-// again reads the keys of the result once more, and returns nil where they are the same as at first.
-func (c *collecting) again(ctx context.Context, output operation.Result, first results.Tally) error {
-	reader, err := c.Results.Open(ctx, c.task.Operation, output)
-	if err != nil {
-		return items.Unfetched(err)
+func tallyOf(reader *results.Reader) string {
+	tally := reader.Tally()
+	return fmt.Sprintf("%d-%s", tally.Keys, tally.Sum)
+}
+
+// again records what was read of a result that lacks requests, for the next attempt to read it once more.
+func (c *collecting) again(ctx context.Context, out *lines, tally string) (err error) {
+	first := c.part.Tally == ""
+	c.part.Tally = tally
+	if len(out.seen) > 0 {
+		err = c.store(ctx, out)
+	} else {
+		c.part, err = c.Ledger.Jobs.Save(ctx, c.task.Lease, c.part)
 	}
-	defer reader.Close() //nolint:errcheck // it was read, or cannot be
-	if err := reader.Skip(math.MaxInt64); !errors.Is(err, io.EOF) {
-		return errors.Join(errShort, err)
-	}
-	if second := reader.Tally(); second.Keys != first.Keys || second.Sum != first.Sum {
+	switch {
+	case err != nil:
+		return err
+	case first:
+		return effect.ErrContinue
+	default:
 		return errShort
 	}
-	return nil
 }

@@ -16,9 +16,7 @@ const again = "again"
 // than done is copied to the failed ones; what has no line gets one, or is sent again.
 func (c *collecting) settle(ctx context.Context) error {
 	out, failed, copies := c.lines(ctx, files.Results), c.lines(ctx, files.Failed), c.lines(ctx, again)
-	defer out.Abort()    //nolint:errcheck // it was closed, or an error is returned
-	defer failed.Abort() //nolint:errcheck // likewise
-	defer copies.Abort() //nolint:errcheck // likewise
+	defer func() { _, _, _ = out.Abort(), failed.Abort(), copies.Abort() }() // they were closed, or an error is returned
 	reasons := c.reasons.texts()
 	for line, err := range files.Lines(ctx, c.Storage, c.part.Sources) {
 		if err != nil {

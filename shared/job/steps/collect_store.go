@@ -38,7 +38,10 @@ func (l *lines) see(key operation.KeyHash, j job.Judgement) {
 	l.seen = append(binary.BigEndian.AppendUint16(l.seen, uint16(len(j.Why))), j.Why...) //nolint:gosec // at most 300
 }
 
-func (l *lines) full() bool { return l.Bytes >= l.most }
+func (l *lines) full() bool { return l.Bytes >= l.most || len(l.seen) >= mostSeen }
+
+// mostSeen bounds the keys that are held until they are stored, in bytes.
+const mostSeen = 8 << 20
 
 // closeTo ends the object, if there is one, and adds it to a list.
 func (l *lines) closeTo(objects *[]job.Object) error {

@@ -23,7 +23,10 @@ func (o Options) start(ctx context.Context, task effect.Task) ([]ledger.Write, e
 		return nil, err
 	}
 	s := starting{Options: o, task: task, part: p, job: j}
-	if p.State != job.Starting {
+	switch {
+	case p.Released != nil:
+		return s.released(ctx)
+	case p.State != job.Starting:
 		return nil, nil
 	}
 	return s.run(ctx)
@@ -76,7 +79,13 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 
 // create counts a creation, and makes it while within holds.
 func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledger.Write, err error) {
+	if s.part.Creations-s.part.Declined >= mostCreations {
+		return s.drop(ctx, attempt)
+	}
 	s.part.Creations++
+	if s.part.Waits == job.WaitsForIntent { // else a release could give it up while it is created
+		s.part.Waits, s.part.WaitsSince = "", time.Time{}
+	}
 	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
 		return nil, err
 	}
@@ -110,7 +119,7 @@ func (s *starting) twin(ctx context.Context, name operation.Name, other operatio
 }
 
 // notCreated decides what becomes of a creation that failed.
-func (s *starting) notCreated(ctx context.Context, attempt string, cause error) ([]ledger.Write, error) {
+func (s *starting) notCreated(ctx context.Context, attempt string, cause error) (_ []ledger.Write, err error) {
 	cause = fmt.Errorf("creating the batch of %s: %w", s.part.Key, cause)
 	why := batches.CauseOf(cause)
 	if why == batches.Ambiguous {
@@ -118,6 +127,12 @@ func (s *starting) notCreated(ctx context.Context, attempt string, cause error) 
 	}
 	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
 		return nil, err
+	}
+	if why != batches.Invalid {
+		s.part.Declined++
+		if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
+			return nil, err
+		}
 	}
 	switch why {
 	case batches.Invalid:
@@ -127,6 +142,20 @@ func (s *starting) notCreated(ctx context.Context, attempt string, cause error) 
 	default:
 		return nil, s.refused(ctx, cause)
 	}
+}
+
+// mostCreations bounds the requests that may have created the batch of a part, or were refused for what is in
+// it [J5].
+const mostCreations = 64
+
+// drop ends a part of which no batch came in so many creations: its requests have failed.
+func (s *starting) drop(ctx context.Context, attempt string) ([]ledger.Write, error) {
+	if _, err := s.giveUp(ctx, attempt); err != nil {
+		return nil, err
+	}
+	s.part.State, s.part.WaitingSince = job.Dropped, time.Time{}
+	s.part.Problem = fmt.Sprintf("no batch came of %d creations", mostCreations)
+	return []ledger.Write{s.part.Write()}, nil
 }
 
 // started returns the write of a part whose batch Gemini has.
