@@ -15,9 +15,9 @@ import (
 // Each request ends once, none is sent more often than the job allows, and the job has one effect [J2, J4, J5].
 func TestJobSIGKILL(t *testing.T) {
 	t.Parallel()
-	kills := harness.Soak(t, 3, 12, 100)
+	kills := harness.Soak(t, 3, 5, 100)
 	b := inFile(t)
-	n := newNightly(t, b, 1, harness.Soak(t, 600, 6_000, 60_000), geminisim.Config{Seed: 13, Faults: geminisim.Normal()})
+	n := newNightly(t, b, 1, harness.Soak(t, 600, 1_500, 60_000), geminisim.Config{Seed: 13, Faults: geminisim.Normal()})
 	n.location = strings.TrimPrefix(b.variables[0], "OPLEDGER_STORE=sqlite:") + ".jobs"
 	n.settings = []string{
 		"OPLEDGER_CLAIM_TTL=4s",

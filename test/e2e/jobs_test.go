@@ -138,7 +138,7 @@ func TestCloudJob(t *testing.T) {
 	c := newCloud(t)
 	bucket := storagesim.Start(storagesim.Config{Buckets: []string{"jobs"}})
 	t.Cleanup(bucket.Close)
-	n := newNightly(t, c.backend, 2, harness.Soak(t, 1_200, 12_000, 12_000), geminisim.Config{
+	n := newNightly(t, c.backend, 2, harness.Soak(t, 1_200, 2_400, 12_000), geminisim.Config{
 		Seed: 11, Faults: geminisim.Normal(),
 	})
 	n.location, n.bucket = "gs://jobs/ours", bucket.Addr()
