@@ -224,8 +224,9 @@ func TestNextWaitsForOthers(t *testing.T) {
 // Refused pieces that fill all that is read wait for no others, where no batch was accepted: else nothing would
 // ever decide about them.
 func TestNextDropsPageOfRefused(t *testing.T) {
-	j, open := waiting(job.Options{}, 0, 0)
-	j.Waiting, j.Parts, open = nil, 400, nil
+	j, _ := waiting(job.Options{}, 0, 0)
+	j.Waiting, j.Parts = nil, 400
+	var open []job.Part
 	for n := 1; n <= 300; n++ {
 		open = append(open, job.Part{Number: n, Root: 1, Depth: 1, State: job.Refused, Round: 1, WaitingSince: midnight})
 	}

@@ -105,7 +105,8 @@ func (l *protocol) advance(
 	}
 	step := job.Next(now, j.Job, open, page.Next != Cursor{}, most)
 	kept = kept.turn(key, step, now, l.settings.Interval)
-	if first, _ := kept.oldest(now, l.settings.Interval); first != key && len(kept.Parts)+len(step.Running) < l.settings.MaxBatches {
+	room := len(kept.Parts)+len(step.Running) < l.settings.MaxBatches
+	if first, _ := kept.oldest(now, l.settings.Interval); first != key && room {
 		next = first
 	}
 	writes := kept.with(step.Running, running, snapshot.Documents[1], now)

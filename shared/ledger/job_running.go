@@ -85,7 +85,8 @@ func (s RunningBatches) with(parts []operation.Key, stored RunningBatches, doc D
 		}
 		s.Parts[id] = since
 	}
-	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) && maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) {
+	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) &&
+		maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) {
 		return nil
 	}
 	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1

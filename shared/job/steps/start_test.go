@@ -56,7 +56,8 @@ func TestQuotaForHours(t *testing.T) {
 	if e.Attempts != 0 || e.Failing != nil || !slices.Equal(alerts, []string{"job-quota"}) {
 		t.Errorf("%d attempts, failing %+v, alerts %v", e.Attempts, e.Failing, alerts)
 	}
-	if p := w.part(1); p.Creations < 10 || p.Declined != p.Creations || p.Round != 1 || len(p.Files) != 1 || !p.WaitsSince.Equal(since) {
+	if p := w.part(1); p.Creations < 10 || p.Declined != p.Creations || p.Round != 1 || len(p.Files) != 1 ||
+		!p.WaitsSince.Equal(since) {
 		t.Errorf("the part is %+v", p)
 	}
 	w.sim.ClearAnswers()
