@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/opledger/opledger/shared/job"
 )
 
 // A process is one run of `opledger serve`, from its start to its end.
@@ -136,7 +138,7 @@ func (p *process) logged(text string) {
 			p.diskFull++
 		}
 		p.log, p.raw = append(p.log, line), append(p.raw, text)
-		if line.Event == "effect" {
+		if line.Event == "effect" && !job.IsStep(line.Effect) { // a step reaches no receiver
 			p.effects[line.Operation] = append(p.effects[line.Operation], line)
 		}
 	} else if !strings.HasPrefix(text, "opledger: the ledger is in ") {
