@@ -223,7 +223,9 @@ func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := s.begin(ctx)
 	if err == nil {
 		if err = do(tx); err != nil {
-			err = errors.Join(err, tx.Rollback())
+			if undone := tx.Rollback(); !errors.Is(undone, sql.ErrTxDone) { // else the end of ctx has done it
+				err = errors.Join(err, undone)
+			}
 		} else {
 			err = tx.Commit()
 		}
