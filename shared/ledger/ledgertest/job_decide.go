@@ -1,0 +1,136 @@
+package ledgertest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+var jobDecisions = []ledgerTest{
+	{"a cancelled job starts nothing, asks Gemini to cancel what runs, and keeps what succeeded", func(w *world) {
+		w.settings.MaxBatches = 1
+		w.submitJob(2, job.Options{})
+		w.cut()
+		w.startPart(1)
+		stands, err := w.ledger().Jobs.Cancel(w.ctx, nightly, cancelling)
+		w.must("Cancel", err)
+		equal(w, "why", stands.Why, cancelling.Why)
+		equal(w, "the second", w.part(2).State, job.Dropped)
+		w.step(operation.PartKey(nightly, 1), job.StepCancel)
+		w.endBatch(1)
+		w.collect(1)
+		w.advance()
+		w.finishJob()
+		w.advance()
+		w.name = nameOf(w, string(nightly))
+		equal(w, "state", w.record().State, operation.Cancelled)
+		equal(w, "done", w.record().Result.Counts.Succeeded, int64(1))
+		if _, err := w.ledger().Jobs.Cancel(w.ctx, nightly, cancelling); err != nil {
+			w.Errorf("again: %v", err)
+		}
+	}},
+	{"a job whose batches have all ended is not cancelled", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		w.startPart(1)
+		w.endBatch(1)
+		w.collect(1)
+		w.advance()
+		if _, err := w.ledger().Jobs.Cancel(w.ctx, nightly, cancelling); !errors.Is(err, ledger.ErrSettled) {
+			w.Errorf("%v", err)
+		}
+	}},
+	{"only an operator's release gives up a batch [J6]", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		first := operation.PartKey(nightly, 1)
+		if _, err := w.ledger().Jobs.Release(w.ctx, first, cancelling); !errors.Is(err, ledger.ErrNotRunning) {
+			w.Errorf("before it runs: %v", err)
+		}
+		w.startPart(1)
+		if _, err := w.ledger().Jobs.Release(w.ctx, first, ledger.Decision{}); !errors.Is(err, ledger.ErrNoReason) {
+			w.Errorf("without a reason: %v", err)
+		}
+		stands, err := w.ledger().Jobs.Release(w.ctx, first, cancelling)
+		w.must("Release", err)
+		equal(w, "why", stands.Why, cancelling.Why)
+		equal(w, "the first", w.part(1).State, job.Released)
+		equal(w, "the second", w.part(2).State, job.Starting)
+		w.step(first, job.StepCancel)
+	}},
+	{"a part whose start is dead can be released", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		first := operation.PartKey(nightly, 1)
+		w.must("MarkDead", w.ledger().Effects.MarkDead(w.ctx, w.step(first, job.StepStart), errFailed))
+		_, err := w.ledger().Jobs.Release(w.ctx, first, cancelling)
+		w.must("Release", err)
+		equal(w, "the first", w.part(1).State, job.Released)
+	}},
+	{"jobs that find no room take turns", func(w *world) {
+		w.settings.MaxBatches = 1
+		w.submitJob(3, job.Options{})
+		w.cut()
+		other := JobRequest(1, job.Options{})
+		other.Key = "jobs/other"
+		_, err := w.ledger().Jobs.Submit(w.ctx, other)
+		w.must("Submit", err)
+		lease := w.step(other.Key, job.StepSplit)
+		j, err := w.ledger().Jobs.Read(w.ctx, other.Key)
+		w.must("Read", err)
+		_, err = w.ledger().Jobs.Cut(w.ctx, lease, j, []job.Source{{Object: "i", Length: 1, Requests: 1}}, true)
+		w.must("Cut", err)
+		advanced, err := w.ledger().Jobs.Advance(w.ctx, other.Key)
+		w.must("Advance", err)
+		equal(w, "steps of the one that came later", advanced.Steps, 0)
+		for n := 1; n <= 2; n++ { // the first one has waited longer, and then is behind the other
+			w.store.Advance(time.Second)
+			w.startPart(n)
+			w.endBatch(n)
+			w.collect(n)
+			advanced = w.advance()
+		}
+		equal(w, "its third part waits for its turn", w.part(3).State, job.Planned)
+		equal(w, "the one that has waited", advanced.Waiting, other.Key)
+		_, err = w.ledger().Jobs.Advance(w.ctx, other.Key)
+		w.must("Advance", err)
+		p, _, err := w.ledger().Jobs.Part(w.ctx, operation.PartKey(other.Key, 1))
+		w.must("Part", err)
+		equal(w, "its part", p.State, job.Starting)
+	}},
+	{"a release gives up a batch that may have been created, and its worker creates none any more [J6]", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		first := operation.PartKey(nightly, 1)
+		lease, p := w.step(first, job.StepStart), w.part(1)
+		p.Waits = job.WaitsForIntent
+		p, err := w.ledger().Jobs.Save(w.ctx, lease, p)
+		w.must("Save", err)
+		_, err = w.ledger().Jobs.Release(w.ctx, first, cancelling)
+		w.must("Release", err)
+		p.Creations++ // as before each creation [J5]
+		if _, err := w.ledger().Jobs.Save(w.ctx, lease, p); !errors.Is(err, ledger.ErrContention) {
+			w.Errorf("the worker goes on: %v", err)
+		}
+		equal(w, "the first", w.part(1).State, job.Released)
+		equal(w, "the second", w.part(2).Round, 2)
+		equal(w, "twins", w.job().Twins, 1)
+	}},
+	{"what there is not", func(w *world) {
+		for _, err := range []error{
+			second(w.ledger().Jobs.Read(w.ctx, nightly)), second(w.ledger().Jobs.Advance(w.ctx, nightly)),
+			second(w.ledger().Jobs.Cancel(w.ctx, nightly, cancelling)),
+			second(w.ledger().Jobs.Release(w.ctx, operation.PartKey(nightly, 1), cancelling)),
+			second(w.ledger().Jobs.Release(w.ctx, "batches/a", cancelling)),
+		} {
+			if !errors.Is(err, ledger.ErrNoJob) {
+				w.Errorf("%v", err)
+			}
+		}
+	}},
+}
+
+func second[T any](_ T, err error) error { return err }
