@@ -22,6 +22,7 @@ func values() map[string]string {
 		"OPLEDGER_WEBHOOK_SECRET":        "",
 		"OPLEDGER_GEMINI_API_KEY_SECRET": "", // keys has the key
 		"OPLEDGER_EFFECT_SECRET":         secret,
+		"OPLEDGER_JOB_STORAGE":           "gs://jobs",
 		"OPLEDGER_EFFECTS_SLOTS":         "20",
 		"OPLEDGER_EFFECTS_TIMEOUT":       "540s",
 		"GOMEMLIMIT":                     "358MiB",
@@ -46,6 +47,7 @@ func values() map[string]string {
 		"OPLEDGER_MAX_ATTEMPTS":          "10",
 		"OPLEDGER_RETRY_FOR":             "24h",
 		"OPLEDGER_RESULTS_KEPT":          "1008h",
+		"OPLEDGER_MAX_BATCHES":           "80",
 		"OPLEDGER_RESTORED_AT":           "",
 		"OPLEDGER_EFFECTS":               "",
 		"OPLEDGER_TERMINAL_TRANSITIONS":  "",
