@@ -8,7 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// cancels has Gemini cancel each batch that it was asked to cancel, and lets a pass find it.
+// cancels has Gemini cancel each batch that it was asked to cancel, lets a pass find it, and pushes the messages
+// about the steps that follow.
 func cancels(o *oncall) {
 	for _, b := range o.sim.Batches() {
 		rec, err := o.ledger.Operations.Read(o.Context(), operation.Key(b.Name))
@@ -21,7 +22,9 @@ func cancels(o *oncall) {
 	}
 	o.clock.Advance(time.Hour)
 	o.tick()
-	o.deliverAll()
+	for range 2 { // job-collect, which publishes job-finish
+		o.deliverAll()
+	}
 }
 
 var drillsOfJobs = []drill{
