@@ -30,7 +30,7 @@
 //
 //	PLANNED ──▶ STARTING ──▶ STARTED ──▶ COLLECTED ──▶ CONSUMED
 //	   │           ├──▶ REFUSED ──▶ CONSUMED, its pieces are new parts of the same round
-//	   └───────────┴──▶ DROPPED: no batch was made; its requests become final with the job
+//	   └───────────┴──▶ DROPPED: no further batch is made of it; its requests become final with the job
 //
 // A STARTED part that an operator releases is RELEASED: its requests go into a new part [J6].
 package job

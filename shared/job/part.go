@@ -16,7 +16,7 @@ const (
 	Started   State = "STARTED"   // Gemini has its batch
 	Collected State = "COLLECTED" // the batch's result is in job storage
 	Refused   State = "REFUSED"   // Gemini refused the batch as a whole; Pieces are smaller ones
-	Dropped   State = "DROPPED"   // no batch will be made of it; finish makes its requests final
+	Dropped   State = "DROPPED"   // no further batch is made of it; finish makes its requests final
 	Consumed  State = "CONSUMED"  // counted, its open requests given to other parts
 	Released  State = "RELEASED"  // given up by an operator, its requests given to another part [J6]
 )
@@ -94,9 +94,11 @@ type Part struct {
 	Batch operation.Key `json:"batch,omitempty" firestore:"batch,omitempty"`
 	// Twins counts batches that were created for the part beside its own. They are never collected.
 	Twins int `json:"twins,omitempty" firestore:"twins,omitempty"`
-	// Waits says why a start was put off, and WaitsSince since when.
+	// Waits says why a start is put off now, and WaitsSince since when it is put off, for this reason or others.
 	Waits      Wait      `json:"waits,omitempty" firestore:"waits,omitempty"`
 	WaitsSince time.Time `json:"waitsSince,omitzero" firestore:"waitsSince,omitempty"`
+	// Alerted: an alert has said that the start is put off for long.
+	Alerted bool `json:"alerted,omitempty" firestore:"alerted,omitempty"`
 	// Problem is why the part was refused or dropped, in Gemini's words where they are its.
 	Problem string `json:"problem,omitempty" firestore:"problem,omitempty"`
 	// Pieces are the ranges that a refused part is split into.

@@ -53,7 +53,7 @@ type finishing struct {
 	task    effect.Task
 	job     job.Job
 	objects map[string][]storage.Object // of all parts, by kind
-	dropped job.Counts                  // of the parts that no batch was made of
+	dropped job.Counts                  // of the parts that no further batch was made of
 }
 
 // gather finds the objects of all parts.

@@ -84,7 +84,7 @@ func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledg
 	}
 	s.part.Creations++
 	if s.part.Waits == job.WaitsForIntent { // else a release could give it up while it is created
-		s.part.Waits, s.part.WaitsSince = "", time.Time{}
+		s.part.Waits = ""
 	}
 	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
 		return nil, err

@@ -105,7 +105,8 @@ func TestBadKey(t *testing.T) {
 	w.ended()
 }
 
-// TestGeminiDown: while Gemini fails a start is put off, ever longer up to five minutes.
+// TestGeminiDown: while Gemini fails a start is put off, ever longer up to five minutes. Six hours later that is
+// alerted once, also where the reason was another one in between.
 func TestGeminiDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setting{})
@@ -125,6 +126,17 @@ func TestGeminiDown(t *testing.T) {
 	want := []time.Duration{10 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 5 * time.Minute}
 	if p := w.part(1); !slices.Equal(waits, want) || p.Waits != job.WaitsForGemini || e.Failing != nil {
 		t.Errorf("it waits %v, want %v: %s", waits, want, p.Waits)
+	}
+	w.sim.ClearAnswers()
+	w.answers(geminisim.OpUpload, http.StatusTooManyRequests, "Resource has been exhausted.")
+	w.later(time.Hour)
+	w.sim.ClearAnswers()
+	w.answers(geminisim.OpUpload, http.StatusRequestEntityTooLarge, "The file is too large.")
+	for range 9 * time.Hour / interval {
+		w.later(interval)
+	}
+	if alerts := w.alerts(); !slices.Equal(alerts, []string{"job-failing"}) {
+		t.Errorf("the alerts are %v", alerts)
 	}
 }
 

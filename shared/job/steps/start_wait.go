@@ -19,8 +19,8 @@ const (
 	whileDenied = 5 * time.Minute
 	// whileFailing is after what time Gemini is asked again that failed. It is doubled up to whileDenied.
 	whileFailing = 10 * time.Second
-	// alertRefused is how long Gemini takes no further batch before an alert.
-	alertRefused = 6 * time.Hour
+	// alertAfter is for how long a start is put off before an alert.
+	alertAfter = 6 * time.Hour
 )
 
 // refused puts the start off after a refusal that says nothing about the requests.
@@ -31,7 +31,6 @@ func (s *starting) refused(ctx context.Context, cause error) error {
 		if answer, ok := errors.AsType[*api.Error](cause); ok {
 			after = max(after, min(answer.RetryAfter, effect.MaxRetryAfter))
 		}
-		s.alertRefused(ctx, cause, after)
 		return s.wait(ctx, job.WaitsForQuota, cause, after)
 	case batches.Denied:
 		return s.denied(ctx, cause)
@@ -53,21 +52,30 @@ func (s *starting) denied(ctx context.Context, cause error) error {
 	return s.wait(ctx, job.WaitsForAccess, cause, s.paced(whileDenied))
 }
 
-// alertRefused alerts that Gemini takes no further batch for long: once, as attempts come about every
-// interval, or after as long as Gemini asks for.
-func (s *starting) alertRefused(ctx context.Context, cause error, after time.Duration) {
-	late := s.Now().Sub(s.part.WaitsSince) - alertRefused
-	if s.part.Waits == job.WaitsForQuota && late >= 0 && late < max(after, s.Ledger.Settings().Interval) {
-		s.Log.ErrorContext(ctx, "Gemini takes no further batch of a job for a long time", "event", "alert",
-			"reason", "job-quota", "operation", s.job.Key, "part", s.part.Key, "since", s.part.WaitsSince, "error", cause)
+// alertLate alerts once that the start is put off for long. That access is refused was alerted at once.
+func (s *starting) alertLate(ctx context.Context, cause error) bool {
+	if s.part.Waits == job.WaitsForAccess || s.part.Alerted || s.Now().Sub(s.part.WaitsSince) < alertAfter {
+		return false
 	}
+	reason := "job-failing"
+	if s.part.Waits == job.WaitsForQuota {
+		reason = "job-quota"
+	}
+	s.Log.ErrorContext(ctx, "the start of a job's batch is put off for a long time", "event", "alert", "reason", reason,
+		"operation", s.job.Key, "part", s.part.Key, "since", s.part.WaitsSince, "error", cause)
+	s.part.Alerted = true
+	return true
 }
 
 // wait records what the start waits for, and puts it off.
-func (s *starting) wait(ctx context.Context, reason job.Wait, cause error, after time.Duration) error {
-	if s.part.Waits != reason {
-		s.part.Waits, s.part.WaitsSince = reason, operation.Instant(s.Now())
-		if _, err := s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
+func (s *starting) wait(ctx context.Context, reason job.Wait, cause error, after time.Duration) (err error) {
+	changed := s.part.Waits != reason
+	s.part.Waits = reason
+	if s.part.WaitsSince.IsZero() {
+		s.part.WaitsSince = operation.Instant(s.Now())
+	}
+	if s.alertLate(ctx, cause) || changed {
+		if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
 			return err
 		}
 	}
