@@ -116,8 +116,8 @@ func (p *pass) recordAnswer(ctx context.Context, due ledger.DueOperation, condit
 // reportMissing logs the alert that an operation has been missing for too long, where one is due [R4].
 func (p *pass) reportMissing(ctx context.Context, key operation.Key, noted ledger.Recorded) {
 	if noted.Alert {
-		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time", "event", "alert", "reason", "missing",
-			"operation", key)
+		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time; with many at once, is this the right project's key?",
+			"event", "alert", "reason", "missing", "operation", key)
 	}
 	p.reportUnpublished(ctx, noted.PublishErr)
 }
