@@ -67,11 +67,14 @@ func NewUsage(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(terminal.Prefixed("--since", err))
 			}
 			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
-				groups, err := readUsage(cmd.Context(), outside, l, from, by)
-				if err != nil {
-					return err
+				groups, unread, err := readUsage(cmd.Context(), outside, l, from, by)
+				if err == nil {
+					err = printUsage(outside, groups, from)
 				}
-				return printUsage(outside, groups, from)
+				if err == nil && unread > 0 {
+					err = fmt.Errorf("the numbers lack what cannot be read: %s", phrase.Counted(unread, "document"))
+				}
+				return err
 			})
 		},
 	}
@@ -83,13 +86,14 @@ func NewUsage(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// readUsage adds up the jobs since a time, by the fields.
+// readUsage adds up the jobs since a time, by the fields. unread are the documents that cannot be read.
 func readUsage(
 	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, since time.Time, by []string,
-) ([]usageGroup, error) {
+) (groups []usageGroup, unread int, err error) {
 	found := map[[2]string]*usageGroup{}
 	filter := ledger.Filter{Collection: operation.Jobs, Since: since, Limit: 100}
-	err := open.EachPage(ctx, l, filter, func(page ledger.Page[operation.Record]) error {
+	err = open.EachPage(ctx, l, filter, func(page ledger.Page[operation.Record]) error {
+		unread += len(page.Broken)
 		for _, broken := range page.Broken {
 			outside.Note("%s %s", phrase.Safe(string(broken.Path)), phrase.Broken(broken))
 		}
@@ -114,7 +118,7 @@ func readUsage(
 		}
 		return nil
 	})
-	groups := make([]usageGroup, 0, len(found))
+	groups = make([]usageGroup, 0, len(found))
 	for _, group := range found {
 		groups = append(groups, *group)
 	}
@@ -122,7 +126,7 @@ func readUsage(
 		return cmp.Or(cmp.Compare(b.Usage.Total(), a.Usage.Total()), strings.Compare(a.Kind, b.Kind),
 			strings.Compare(a.Model, b.Model))
 	})
-	return groups, err
+	return groups, unread, err
 }
 
 func printUsage(outside terminal.Environment, groups []usageGroup, since time.Time) error {

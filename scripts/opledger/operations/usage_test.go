@@ -1,9 +1,14 @@
 package operations_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/commandtest"
 )
 
@@ -32,4 +37,26 @@ func TestUsage(t *testing.T) {
 	commandtest.Run(t, variables, "usage", "--by", "day").Want(t, terminal.ExitUsage, "--by: it must be kind or model").
 		Complaint(t)
 	commandtest.Run(t, variables, "usage", "--since", "soon").Want(t, terminal.ExitUsage, "--since: ").Complaint(t)
+}
+
+// TestUsageUnreadable: numbers that lack a job do not look whole.
+func TestUsageUnreadable(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Empty()
+	variables := submitJob(t, f, 4)
+	store, err := sqlite.Open(t.Context(), f.Path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("jobs/other"), Data: struct {
+		Collection operation.Collection `json:"collection"`
+		CreatedAt  time.Time            `json:"createdAt"`
+		State      int                  `json:"state"`
+	}{operation.Jobs, time.Now(), 5}})
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	commandtest.Run(t, variables, "usage").Want(t, terminal.ExitFailed, "jobs:other left alone", "the numbers lack what cannot be read: 1 document").Says(t,
+		"reviews")
 }
