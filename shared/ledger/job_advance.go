@@ -99,13 +99,13 @@ func (l *protocol) advance(
 	}
 	now := operation.Instant(snapshot.ReadTime)
 	kept := running.without(key, open, page.Next != Cursor{})
-	most := l.settings.MaxBatches - len(kept.Parts)
+	most := kept.room(l.settings, now)
 	if first, _ := kept.oldest(now, l.settings.Interval); first != "" && first != key {
 		most = 0
 	}
 	step := job.Next(now, j.Job, open, page.Next != Cursor{}, most)
 	kept = kept.turn(key, step, now, l.settings.Interval)
-	room := len(kept.Parts)+len(step.Running) < l.settings.MaxBatches
+	room := len(step.Running) < kept.room(l.settings, now)
 	if first, _ := kept.oldest(now, l.settings.Interval); first != key && room {
 		next = first
 	}

@@ -24,6 +24,22 @@ type RunningBatches struct {
 	Parts map[string]time.Time `json:"parts,omitempty" firestore:"parts,omitempty"`
 	// Waiting has since when each job waits whose batches found no room, by the document id of its key.
 	Waiting map[string]time.Time `json:"waiting,omitempty" firestore:"waiting,omitempty"`
+	// Others are the unfinished batches of the project that are of no part here, when Gemini's list was read last,
+	// at ListedAt.
+	Others   int       `json:"others,omitempty" firestore:"others,omitempty"`
+	ListedAt time.Time `json:"listedAt,omitzero" firestore:"listedAt,omitempty"`
+}
+
+// Active reports whether a job has batches that run, or waits for room.
+func (s RunningBatches) Active() bool { return len(s.Parts)+len(s.Waiting) > 0 }
+
+// room returns how many further batches may run. A list of which no later pass has read anything counts no more.
+func (s RunningBatches) room(settings Settings, now time.Time) int {
+	room := settings.MaxBatches - len(s.Parts)
+	if now.Sub(s.ListedAt) < turnTime*settings.Interval {
+		room -= s.Others
+	}
+	return room
 }
 
 // without returns s without the parts of a job that are among the open ones, or have ended. more: there are
@@ -38,8 +54,8 @@ func (s RunningBatches) without(key operation.Key, open []job.Part, more bool) R
 	return s
 }
 
-// turnTime is how many intervals a job that waits keeps others from starting batches. In that time a pass has
-// taken its next step, or it is not looked up at all.
+// turnTime is for how many intervals it counts what a pass has found: that a job waits, which keeps others from
+// starting batches, and what Gemini has unfinished. In that time another pass has found it again, or none is made.
 const turnTime = 3
 
 // oldest returns the job that has waited longest, and since when; empty where none waits. Those that wait for
@@ -93,12 +109,41 @@ func (s RunningBatches) with(parts []operation.Key, stored RunningBatches, doc D
 	return []Write{{Path: doc.Path, Token: doc.Token, Data: s}}
 }
 
-// Running returns how many batches count as running, of all jobs, and how many may.
-func (l jobsReader) Running(ctx context.Context) (running, most int, err error) {
+// Running returns the batches that count as running, of all jobs.
+func (l jobsReader) Running(ctx context.Context) (RunningBatches, error) {
+	s, _, err := l.running(ctx)
+	return s, err
+}
+
+func (l *protocol) running(ctx context.Context) (RunningBatches, Snapshot, error) {
 	snapshot, err := l.store.Get(ctx, runningPath)
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading the batches that run: %w", err)
+		return RunningBatches{}, Snapshot{}, fmt.Errorf("reading the batches that run: %w", err)
 	}
 	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return runningPath })
-	return len(s.Parts), l.settings.MaxBatches, err
+	return s, snapshot, err
+}
+
+// CountListed records how many batches Gemini has unfinished beside those of parts that count as running: they,
+// too, count towards Gemini's limit. unfinished has the correlation ids of all in Gemini's list, empty for those
+// without one. What is recorded counts until a few intervals have passed without another call.
+func (l Jobs) CountListed(ctx context.Context, unfinished []string) error {
+	return l.retry(ctx, "counting the batches of others", func(int) error {
+		s, snapshot, err := l.running(ctx)
+		if err != nil {
+			return err
+		}
+		now, others := operation.Instant(snapshot.ReadTime), 0
+		for _, id := range unfinished {
+			if _, counted := s.Parts[escapeID(id)]; !counted {
+				others++
+			}
+		}
+		if others == 0 && s.Others == 0 || others == s.Others && now.Sub(s.ListedAt) < l.settings.Interval/2 {
+			return nil
+		}
+		s.Schema, s.Version, s.Others, s.ListedAt = max(s.Schema, jobSchema), s.Version+1, others, now
+		doc := snapshot.Documents[0]
+		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: s})
+	})
 }

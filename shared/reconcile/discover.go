@@ -23,6 +23,7 @@ func (p *pass) discover(ctx context.Context) error {
 		p.count.fail(ctx, "reading the waiting intents", err)
 		return err
 	}
+	p.countUnfinished(ctx)
 	var s search
 	if p.Adopt || waiting.list {
 		s = p.search(ctx, waiting.since)
@@ -41,6 +42,32 @@ type search struct {
 	// readable: every entry has a display name or a state, so none hides an id.
 	readable bool
 	err      error // why it may be incomplete; it is counted
+}
+
+// countUnfinished counts the unfinished batches of Gemini's list while jobs have batches or want some: all
+// together are limited there.
+func (p *pass) countUnfinished(ctx context.Context) {
+	running, err := p.Ledger.Jobs.Running(ctx)
+	if err != nil {
+		p.count.fail(ctx, "reading the batches that run", err)
+	}
+	if !running.Active() {
+		return
+	}
+	listed, err := p.listing.all(ctx)
+	if err != nil {
+		p.count.fail(ctx, "counting Gemini's unfinished batches", err)
+		return
+	}
+	var unfinished []string
+	for _, batch := range listed {
+		if batch.Known() && !batch.State.Terminal() {
+			unfinished = append(unfinished, batch.CorrelationID)
+		}
+	}
+	if err := p.Ledger.Jobs.CountListed(ctx, unfinished); err != nil {
+		p.count.fail(ctx, "counting Gemini's unfinished batches", err)
+	}
 }
 
 // maxClockSkew is how far Gemini's clock may be behind the store's, so that a batch seems to be

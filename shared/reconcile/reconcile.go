@@ -11,7 +11,7 @@
 //     single look-up fails;
 //  4. discovery: a listed batch whose correlation id has an open intent is bound to it [G6]. Other
 //     unregistered batches are adopted if the settings say so. Names that deliveries reported for an
-//     intent are looked up;
+//     intent are looked up. While jobs have batches, those that Gemini has unfinished are counted;
 //  5. alerts: an intent without an operation is abandoned with an alert, and what has been due for too
 //     long is reported [R4, R8], as is what a newer revision wrote [L6].
 //

@@ -58,7 +58,7 @@ func FrozenDocuments() []Frozen {
 		{Kind: "part", Schema: 2, Data: frozenPart()},
 		{Kind: "batches", Schema: 2, Data: ledger.RunningBatches{
 			Schema: 2, Version: 1, Parts: map[string]time.Time{"jobs:nightly:00012": at(1)},
-			Waiting: map[string]time.Time{"jobs:weekly": at(2)},
+			Waiting: map[string]time.Time{"jobs:weekly": at(2)}, Others: 7, ListedAt: at(3),
 		}},
 		{Kind: "intent", Data: ledger.Intent{
 			Schema: 1, Version: 2, Submission: frozenSubmission(), State: ledger.IntentBound, Operation: "batches/abc-123",

@@ -119,6 +119,11 @@ var jobCalls = []Call{
 		advanced, err := w.Ledger.Jobs.Advance(w.Ctx, nightly)
 		return advanced.Job.Phase, err
 	}},
+	{Name: "Jobs.CountListed", Arrange: starting, Act: func(w *World) (any, error) {
+		err := w.Ledger.Jobs.CountListed(w.Ctx, []string{string(first), "nightly-7", ""})
+		running, readErr := w.Ledger.Jobs.Running(w.Ctx)
+		return running.Others, errors.Join(err, readErr)
+	}},
 	{Name: "Jobs.Save", Arrange: starting, Act: func(w *World) (any, error) {
 		p := w.part
 		p.Creations = 1
@@ -167,6 +172,6 @@ func jobReads() []Call {
 		reading("Jobs.OpenParts", func(c ctx, l l) (ledger.Page[ledger.StoredPart], error) {
 			return l.Jobs.OpenParts(c, nightly, start, 10)
 		}),
-		reading("Jobs.Running", func(c ctx, l l) (int, error) { n, _, err := l.Jobs.Running(c); return n, err }),
+		reading("Jobs.Running", func(c ctx, l l) (ledger.RunningBatches, error) { return l.Jobs.Running(c) }),
 	}
 }
