@@ -171,10 +171,7 @@ func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answ
 
 // register registers a batch, and its correlation id binds the open intent. Look-ups do the rest.
 func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string) {
-	registered, err := p.Ledger.Operations.Register(ctx, ledger.Registration{
-		Name: batch.Name, SubmittedAt: batch.CreateTime, Submission: operation.Submission{CorrelationID: batch.CorrelationID},
-		By: operation.Reconcile,
-	})
+	registered, err := p.registered(ctx, batch)
 	if err != nil {
 		p.count.fail(ctx, "registering a batch that was discovered", err)
 		return
@@ -188,6 +185,21 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 	if batch.Known() {
 		p.ingest(ctx, batch.Event(batch.Name))
 	}
+}
+
+// registered registers a batch. That of a job's part is bound to it: nothing else may register its id.
+func (p *pass) registered(ctx context.Context, batch lookup.Batch) (ledger.Registered, error) {
+	if !operation.Reserved(batch.CorrelationID) {
+		return p.Ledger.Operations.Register(ctx, ledger.Registration{
+			Name: batch.Name, SubmittedAt: batch.CreateTime, By: operation.Reconcile,
+			Submission: operation.Submission{CorrelationID: batch.CorrelationID},
+		})
+	}
+	part, j, err := p.Ledger.Jobs.Part(ctx, operation.Key(batch.CorrelationID))
+	if err != nil {
+		return ledger.Registered{}, err
+	}
+	return p.Ledger.Jobs.Bind(ctx, part.Part, j.Job, batch.Name)
 }
 
 func (p *pass) logFound(ctx context.Context, key operation.Key, correlation, outcome string) {

@@ -140,6 +140,30 @@ func TestGeminiDown(t *testing.T) {
 	}
 }
 
+// TestRegisteredWithoutID: a batch whose creation was not answered is found in Gemini's list, also where somebody
+// has registered it without its id. No second one is created [J3].
+func TestRegisteredWithoutID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{held: true})
+	w.sim.ScriptPrefix("opledger:jobs/", geminisim.Script{Hold: geminisim.StateRunning})
+	w.sim.AnswerNext(geminisim.OpCreate, "", geminisim.LostAnswer())
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	name, err := operation.ParseName(w.sim.Batches()[0].Name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.ledger.Operations.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.later(interval)
+	}
+	if p := w.part(1); p.Batch != name.Key || p.Creations != 1 || len(w.sim.Batches()) != 1 {
+		t.Errorf("the part is %+v, with %d batches", p, len(w.sim.Batches()))
+	}
+}
+
 // TestFileExpired: requests whose file is gone, or soon will be, are uploaded again.
 func TestFileExpired(t *testing.T) {
 	t.Parallel()
