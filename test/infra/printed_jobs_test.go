@@ -35,6 +35,11 @@ var ofJobs = []situation{
 		w.clock.Advance(6 * time.Hour)
 		w.again(m, refusing(":batchGenerateContent", http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"))
 	}, "jobs"),
+	ofJob("an upload is refused for six hours", func(w *world) {
+		m := w.step(job.StepStart, refusing("/upload/", http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT"))
+		w.clock.Advance(6 * time.Hour)
+		w.again(m, refusing("/upload/", http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT"))
+	}, "jobs"),
 	ofJob("a part has a second batch", func(w *world) {
 		w.step(job.StepStart, w.createdTwice())
 	}, "jobs"),
