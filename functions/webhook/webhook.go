@@ -133,6 +133,9 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 		"announced", receipt.Settled && receipt.Registered, "correlated", receipt.Correlated,
 		"disputed", receipt.Disputed, "bound", proof.Bound,
 		"duration_ms", took.Milliseconds())
+	if receipt.Twin {
+		log.ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
+	}
 	if receipt.Withheld > 0 {
 		log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",
 			"operation", receipt.Key, "effects", receipt.Withheld)

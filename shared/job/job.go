@@ -81,9 +81,11 @@ type Job struct {
 	Cut   int64 `json:"cut" firestore:"cut"`
 	Parts int   `json:"parts" firestore:"parts"`
 	// Batches counts the batches that were collected and consumed.
-	Batches int         `json:"batches" firestore:"batches"`
-	Twins   int         `json:"twins,omitempty" firestore:"twins,omitempty"` // as in Part, of consumed parts
-	Round   int         `json:"round" firestore:"round"`                     // the highest of a part
+	Batches int `json:"batches" firestore:"batches"`
+	// Twins counts batches that are never collected: those that Gemini made of a part beside its own, and those that
+	// were released, because they may still run [J2].
+	Twins   int         `json:"twins,omitempty" firestore:"twins,omitempty"`
+	Round   int         `json:"round" firestore:"round"` // the highest of a part
 	Waiting []Gathering `json:"waiting,omitempty" firestore:"waiting,omitempty"`
 	// Refusals counts, by the number of the first part, the pieces that were made of it [J5].
 	Refusals map[string]int `json:"refusals,omitempty" firestore:"refusals,omitempty"`

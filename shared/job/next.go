@@ -113,7 +113,7 @@ const mostConsumed = 100
 // consume counts what was collected or released, and gives the open requests to parts of the next round.
 func (n *next) consume() {
 	n.each(func(p Part) bool {
-		n.Job.Batches, n.Job.Twins = n.Job.Batches+1, n.Job.Twins+p.Twins
+		n.Job.Batches++
 		n.Job.Counts, n.Job.Usage = n.Job.Counts.Add(p.Counts), n.Job.Usage.Add(p.Usage)
 		n.wait(p.Round+1, p.Again)
 		p.State = Consumed
@@ -125,7 +125,7 @@ func (n *next) consume() {
 			return true
 		}
 		n.wait(p.Round+1, p.Sources) // its batch may still run: the round counts [J5]
-		n.Job.Twins += p.Twins + 1
+		n.Job.Twins++
 		p.State = Released
 		n.put(p)
 		return len(n.Parts) < mostConsumed
@@ -206,7 +206,7 @@ func (n *next) split() {
 			}
 			p.State = Consumed
 		}
-		n.Job.Twins, n.Job.Usage = n.Job.Twins+p.Twins, n.Job.Usage.Add(p.Usage)
+		n.Job.Usage = n.Job.Usage.Add(p.Usage)
 		n.put(p)
 		return len(n.Parts) < mostConsumed
 	}, Refused)

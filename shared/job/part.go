@@ -92,8 +92,6 @@ type Part struct {
 	Declined int `json:"declined,omitempty" firestore:"declined,omitempty"`
 	// Batch is the one that the part's intent is bound to.
 	Batch operation.Key `json:"batch,omitempty" firestore:"batch,omitempty"`
-	// Twins counts batches that were created for the part beside its own. They are never collected.
-	Twins int `json:"twins,omitempty" firestore:"twins,omitempty"`
 	// Waits says why a start is put off now, and WaitsSince since when it is put off, for this reason or others.
 	Waits      Wait      `json:"waits,omitempty" firestore:"waits,omitempty"`
 	WaitsSince time.Time `json:"waitsSince,omitzero" firestore:"waitsSince,omitempty"`

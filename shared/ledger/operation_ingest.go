@@ -37,6 +37,9 @@ type Receipt struct {
 	// Disputed is the operation that its submitter registered with the event's correlation id,
 	// where the event names another one. The event counts for Key; Disputed is due at the next pass.
 	Disputed operation.Key
+	// Twin: the event is the first about a batch that has the id of a job's part, which has another batch. It is
+	// counted, and never collected [J2].
+	Twin bool
 	// Withheld counts the effects that were not planned because the operation ended longer ago than
 	// the retention when the ledger first received it. Its record names them [L3].
 	Withheld int
@@ -128,6 +131,11 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (ing
 	if err != nil || d.leavesNoTrace(e) {
 		return ingested{receipt: d.receipt}, err
 	}
+	twin, err := c.twin(ctx, e, at)
+	if err != nil {
+		return ingested{}, err
+	}
+	d.others, d.receipt.Twin = append(d.others, twin...), len(twin) > 0
 	var planned plan
 	if d.changes() {
 		if planned, err = c.plan(ctx, e, at, &d); err != nil {
@@ -191,7 +199,7 @@ func (c *ingestion) read(ctx context.Context, e operation.Event, again bool) (re
 type decision struct {
 	applied bool
 	rec     operation.Record // registered, where the event binds an intent
-	intents []Write
+	others  []Write          // of the intent, and of the job
 	receipt Receipt
 }
 
@@ -210,14 +218,14 @@ func (d decision) leavesNoTrace(e operation.Event) bool {
 // decide binds the intent that waits for the event, if one does, and reduces the event.
 func (c *ingestion) decide(e operation.Event, at reading) (decision, error) {
 	l := c.ledger
-	d := decision{rec: at.rec, intents: l.seen(at.correlation, e, at.now)}
+	d := decision{rec: at.rec, others: l.seen(at.correlation, e, at.now)}
 	bound := at.correlation.intent.Waiting()
 	if bound {
 		rec, write, err := l.adopt(at.rec, at.correlation, e, at.now)
 		if err != nil {
 			return d, err
 		}
-		d.rec, d.intents = rec, append(d.intents, write)
+		d.rec, d.others = rec, append(d.others, write)
 	}
 	reduced := operation.Reduce(d.rec, e, l.settings.Transitions)
 	_, resolved := d.rec.Resolution(e.State)
@@ -278,7 +286,7 @@ func (c *ingestion) commit(ctx context.Context, e operation.Event, at reading, d
 	if err != nil {
 		return err
 	}
-	writes := append(d.intents, due...)
+	writes := append(d.others, due...)
 	// A dropped event stays dropped whatever happens to the record meanwhile, so that only its
 	// delivery is written, without a precondition on the record.
 	if d.changes() {

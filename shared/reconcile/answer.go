@@ -47,6 +47,9 @@ func (p *pass) reportIngest(ctx context.Context, e operation.Event, receipt ledg
 	}
 	p.reportUnpublished(ctx, receipt.PublishErr)
 	p.reportWithheld(ctx, receipt.Key, receipt.Withheld)
+	if receipt.Twin {
+		p.Log.ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
+	}
 	if receipt.Settled {
 		p.count.add(&p.count.Settled)
 		if receipt.State == operation.Succeeded {
@@ -116,7 +119,7 @@ func (p *pass) recordAnswer(ctx context.Context, due ledger.DueOperation, condit
 // reportMissing logs the alert that an operation has been missing for too long, where one is due [R4].
 func (p *pass) reportMissing(ctx context.Context, key operation.Key, noted ledger.Recorded) {
 	if noted.Alert {
-		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time; with many at once, is this the right project's key?",
+		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time; if many: is this the right project's key?",
 			"event", "alert", "reason", "missing", "operation", key)
 	}
 	p.reportUnpublished(ctx, noted.PublishErr)

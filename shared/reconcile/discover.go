@@ -23,7 +23,7 @@ func (p *pass) discover(ctx context.Context) error {
 		p.count.fail(ctx, "reading the waiting intents", err)
 		return err
 	}
-	p.countUnfinished(ctx)
+	p.ofJobs(ctx)
 	var s search
 	if p.Adopt || waiting.list {
 		s = p.search(ctx, waiting.since)
@@ -44,9 +44,9 @@ type search struct {
 	err      error // why it may be incomplete; it is counted
 }
 
-// countUnfinished counts the unfinished batches of Gemini's list while jobs have batches or want some: all
-// together are limited there.
-func (p *pass) countUnfinished(ctx context.Context) {
+// ofJobs reads Gemini's list while jobs have batches or want some. It counts the unfinished ones, which are limited
+// all together there, and finds the twins among those of one part.
+func (p *pass) ofJobs(ctx context.Context) {
 	running, err := p.Ledger.Jobs.Running(ctx)
 	if err != nil {
 		p.count.fail(ctx, "reading the batches that run", err)
@@ -60,13 +60,25 @@ func (p *pass) countUnfinished(ctx context.Context) {
 		return
 	}
 	var unfinished []string
+	parts := map[string][]lookup.Batch{}
 	for _, batch := range listed {
 		if batch.Known() && !batch.State.Terminal() {
 			unfinished = append(unfinished, batch.CorrelationID)
 		}
+		if operation.Reserved(batch.CorrelationID) && batch.Name.Key != "" {
+			parts[batch.CorrelationID] = append(parts[batch.CorrelationID], batch)
+		}
 	}
 	if err := p.Ledger.Jobs.CountListed(ctx, unfinished); err != nil {
 		p.count.fail(ctx, "counting Gemini's unfinished batches", err)
+	}
+	for _, batches := range parts {
+		if len(batches) == 1 {
+			continue
+		}
+		if err := p.found(ctx, batches); err != nil {
+			p.count.fail(ctx, "looking for twins in the ledger", err)
+		}
 	}
 }
 
@@ -138,15 +150,19 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	for i, finding := range findings {
 		adopt := p.Adopt && finding.Standing != ledger.StandingRegistered && finding.Elsewhere == "" &&
 			!operation.Reserved(finding.CorrelationID) // what a job has forgotten is no operator's
+		twin := finding.Standing == ledger.StandingNone && finding.Elsewhere != "" &&
+			operation.Reserved(finding.CorrelationID)
 		switch {
 		case finding.Err != nil:
 			p.count.fail(ctx, "reading the record of a listed batch", finding.Err)
-		case finding.Waiting, adopt:
+		case finding.Waiting, adopt, twin:
 			wanted = append(wanted, discovered{batch: listed[i], finding: finding})
 		}
 	}
 	return concurrently(ctx, p.count, wanted, func(d discovered) error {
 		switch {
+		case d.finding.Elsewhere != "" && operation.Reserved(d.finding.CorrelationID):
+			p.ingest(ctx, d.batch.Event(d.batch.Name)) // it is counted
 		case !d.finding.Waiting:
 			p.register(ctx, d.batch, "adopted")
 		case d.finding.Standing == ledger.StandingRegistered: // without its correlation id

@@ -43,6 +43,16 @@ var ofJobs = []situation{
 	ofJob("a part has a second batch", func(w *world) {
 		w.step(job.StepStart, w.createdTwice())
 	}, "jobs"),
+	ofJob("a delivery brings a second batch of a part", func(w *world) {
+		w.startedAndEnded(geminisim.StateSucceeded)
+		w.delivered("twin", `{"type":"batch.succeeded","data":{"id":"`+w.batch("another", geminisim.StateRunning).Resource+
+			`","user_metadata":{"opledger_correlation_id":"`+string(thePart)+`"}}}`)
+	}, "arrivals", "deliveries", "jobs", "unmatched"),
+	ofJob("a pass finds a second batch of a part", func(w *world) {
+		w.step(job.StepStart, nil)
+		w.batch("opledger:"+string(thePart), geminisim.StateRunning)
+		w.pass(nil)
+	}, "jobs", "passes"),
 	ofJob("Gemini has had no result for a day", func(w *world) {
 		w.startedAndEnded(geminisim.StateSucceeded)
 		gone := refusing(":download", http.StatusNotFound, "NOT_FOUND")

@@ -94,7 +94,7 @@ func (v jobView) decisions(out *terminal.Table) {
 		}
 	}
 	if p.Batches.Twins > 0 {
-		out.Line("  twins", fmt.Sprintf("%s created beside their part's own, never collected",
+		out.Line("  twins", fmt.Sprintf("%s never collected: released, or made beside their part's own",
 			phrase.Amount(int64(p.Batches.Twins), "batch")))
 	}
 }

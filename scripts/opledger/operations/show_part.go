@@ -58,9 +58,6 @@ func partLines(out *terminal.Table, p job.Part) {
 	out.Line("  created", p.CreatedAt)
 	out.Line("  batch", phrase.Safe(string(p.Batch)))
 	out.Line("  creations", p.Creations)
-	if p.Twins > 0 {
-		out.Line("  twins", p.Twins)
-	}
 	if n := len(p.Files); n > 0 {
 		out.Line("  file at Gemini", fmt.Sprintf("%s until %s", phrase.Safe(p.Files[n-1].Name),
 			phrase.LocalTime(p.Files[n-1].ExpiresAt)))

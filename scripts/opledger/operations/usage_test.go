@@ -57,6 +57,6 @@ func TestUsageUnreadable(t *testing.T) {
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	commandtest.Run(t, variables, "usage").Want(t, terminal.ExitFailed, "jobs:other left alone", "the numbers lack what cannot be read: 1 document").Says(t,
-		"reviews")
+	commandtest.Run(t, variables, "usage").Want(t, terminal.ExitFailed, "jobs:other left alone",
+		"the numbers lack what cannot be read: 1 document").Says(t, "reviews")
 }

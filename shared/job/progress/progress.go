@@ -53,7 +53,7 @@ type Batches struct {
 	Done    int `json:"done"`            // their results are in job storage
 	Running int `json:"running"`         // started, or about to be
 	Planned int `json:"planned"`         // they wait for a free batch
-	Twins   int `json:"twins,omitempty"` // as in [job.Part]
+	Twins   int `json:"twins,omitempty"` // as in [job.Job]
 }
 
 // Waiting is what a part waits for.
@@ -139,7 +139,6 @@ func (p *Progress) add(part job.Part) {
 	case part.State == job.Planned:
 		p.Batches.Planned++
 	}
-	p.Batches.Twins += part.Twins
 	if part.Waits != "" && (p.Waiting == nil || part.WaitsSince.Before(p.Waiting.Since)) {
 		p.Waiting = &Waiting{Part: part.Key, Reason: part.Waits, Since: part.WaitsSince}
 	}

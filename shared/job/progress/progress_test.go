@@ -71,7 +71,7 @@ func TestRead(t *testing.T) {
 		1: func(p *job.Part) { p.Waits, p.WaitsSince = job.WaitsForQuota, noon.Add(time.Hour) },
 		2: func(p *job.Part) { p.Waits, p.WaitsSince = job.WaitsForAccess, noon },
 		3: func(p *job.Part) {
-			p.State, p.Twins = job.Collected, 1
+			p.State = job.Collected
 			p.Counts, p.Usage = job.Counts{Refused: 1}, job.Usage{Input: 5}
 		},
 	} {
@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 		must(t, err)
 	}
 	p := read()
-	if p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 2, Planned: 1, Twins: 1}) {
+	if p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 2, Planned: 1}) {
 		t.Errorf("batches: %+v", p.Batches)
 	}
 	if p.Counts.Refused != 1 || p.Open != 3 || p.Usage.Input != 5 {
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	}
 	_, err = l.Jobs.Advance(ctx, nightly)
 	must(t, err)
-	if p := read(); p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 3, Twins: 1}) || p.Counts.Refused != 1 {
+	if p := read(); p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 3}) || p.Counts.Refused != 1 {
 		t.Errorf("consumed: %+v, %+v", p.Batches, p.Counts)
 	}
 }

@@ -106,16 +106,28 @@ func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledg
 	if err != nil {
 		return nil, err
 	}
-	s.twin(ctx, name, intent.Operation)
+	if err := s.twin(ctx, name, intent.Operation); err != nil {
+		return nil, err
+	}
 	return s.started(intent.Operation), nil
 }
 
-// twin counts a second batch of the part, and has Gemini cancel it: it is never collected [J2].
-func (s *starting) twin(ctx context.Context, name operation.Name, other operation.Key) {
-	s.part.Twins++
-	err := s.Canceller.Cancel(ctx, name)
-	s.Log.ErrorContext(ctx, "a part of a job has a second batch, which is not collected; Gemini was asked to cancel it",
-		"event", "alert", "reason", "twin", "operation", name.Key, "part", s.part.Key, "batch", other, "error", err)
+// twin makes a second batch of the part known, so that it is counted, and has Gemini cancel it: it is never
+// collected [J2].
+func (s *starting) twin(ctx context.Context, name operation.Name, other operation.Key) error {
+	receipt, err := s.Ledger.Operations.Ingest(ctx, operation.Event{
+		Name: name, CorrelationID: string(s.part.Key), DeliveryID: "twin", Source: operation.Reconcile,
+		State: operation.Pending, UpdateTime: operation.Instant(s.Now()),
+	})
+	if err != nil {
+		return err
+	}
+	cancelErr := s.Canceller.Cancel(ctx, name)
+	if receipt.Twin || cancelErr != nil {
+		s.Log.ErrorContext(ctx, ledger.TwinMessage+"; Gemini was asked to cancel it", "event", "alert", "reason", "twin",
+			"operation", name.Key, "part", s.part.Key, "batch", other, "error", cancelErr)
+	}
+	return nil
 }
 
 // notCreated decides what becomes of a creation that failed.

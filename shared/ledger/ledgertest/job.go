@@ -311,6 +311,21 @@ var jobSteps = []ledgerTest{
 			w.Errorf("the second: %v", registered.CorrelationErr)
 		}
 	}},
+	{"the first event about a second batch of a part counts it, in that commit [J2]", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		w.startPart(1)
+		e := w.event("twin-1", operation.Running, time.Hour)
+		e.Name, e.CorrelationID = batchOf(2), string(operation.PartKey("jobs/nightly", 1))
+		for i, id := range []string{"twin-1", "twin-1", "twin-2"} {
+			e.DeliveryID = id
+			receipt, err := w.ledger().Operations.Ingest(w.ctx, e)
+			w.must("Ingest", err)
+			equal(w, "a twin, by event "+id, receipt.Twin, i == 0)
+			equal(w, "registered", receipt.Registered, false)
+		}
+		equal(w, "twins", w.job().Twins, 1)
+	}},
 	{"nothing but a job has its names and ids [J3]", func(w *world) {
 		r := w.registration()
 		r.CorrelationID = "jobs/nightly/00001"

@@ -1,0 +1,24 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// twin returns the write that counts a second batch of a part [J2]: an event about it is the first, and has the id of
+// a part that is bound to another batch. Its record stays unregistered, so that no step collects it.
+func (c *ingestion) twin(ctx context.Context, e operation.Event, at reading) ([]Write, error) {
+	of, _, isPart := operation.ParsePart(e.CorrelationID)
+	bound := at.correlation.intent
+	if !isPart || at.record.Exists() || bound.State != IntentBound || bound.Operation == e.Key {
+		return nil, nil
+	}
+	j, _, err := c.ledger.job(ctx, of)
+	if errors.Is(err, ErrNoJob) || errors.Is(err, ErrNewer) { // it must not stop the rest of the commit
+		return nil, nil
+	}
+	j.Twins++
+	return []Write{writeJob(j)}, err
+}
