@@ -18,7 +18,7 @@ func TestJobs(t *testing.T) {
 	})
 	rare := slices.Concat(fatesOf(stale, declined), fatesOf(lacking, told), []string{metDead, metRepeated, metChunk})
 	outcomes = append(outcomes, harness.Soak(t, nil, rare, rare)...)
-	storm(t, ofJobs, harness.Soak(t, uint64(200), 3_000, 100_000), outcomes)
+	storm(t, ofJobs, harness.Soak(t, uint64(200), 1_500, 100_000), outcomes)
 }
 
 // TestOneSeedIsOneJob: one seed is one schedule, of jobs, too.
@@ -34,7 +34,7 @@ func TestFlawsOfJobsAreFound(t *testing.T) {
 			t.Parallel()
 			o := ofJobs
 			o.Flaw = flaw
-			found(t, o, 300, harness.Soak(t, 10, manyTries, manyTries))
+			found(t, o, 300, harness.Soak(t, 10, 10, manyTries))
 		})
 	}
 }
