@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/opledger/opledger/shared/jsonscan"
 )
@@ -73,6 +74,9 @@ func (r *reading) readContent(field string, c *jsonscan.Cursor) {
 		c.Object(func(name []byte) { r.countMedia(string(name), c) })
 	}
 	c.Object(func(name []byte) {
+		if string(name) == "role" && strings.HasPrefix(field, "request.contents") {
+			r.readRole(field+".role", c)
+		}
 		if string(name) != "parts" {
 			return
 		}
@@ -84,6 +88,16 @@ func (r *reading) readContent(field string, c *jsonscan.Cursor) {
 	})
 	if !objects {
 		r.add(field, "its parts must be a list of objects; write %s", content)
+	}
+}
+
+// readRole checks who speaks in a content of the conversation.
+func (r *reading) readRole(field string, c *jsonscan.Cursor) {
+	switch string(c.Value()) {
+	case `"assistant"`:
+		r.add(field, "write it as model")
+	case `"system"`, `"developer"`:
+		r.add(field, "write this content as request.systemInstruction")
 	}
 }
 

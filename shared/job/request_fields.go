@@ -1,6 +1,11 @@
 package job
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/shared/diag"
+)
 
 // place reports a member that belongs elsewhere. parent is where it is: "" for the line itself, request, or
 // request.generationConfig. An SDK takes all settings in one flat config, and in a file of a batch one that
@@ -16,10 +21,31 @@ func (r *reading) place(parent, name string) {
 	case "httpoptions", "automaticfunctioncalling":
 		r.add(field, "it is a setting of the SDK, which Gemini does not know; take it out")
 	default:
-		if right, known := places[plain]; known && plainName(right) != plainName(field) {
+		right, known := places[plain]
+		if !known {
+			right, known = misspelt(parent, plain)
+		}
+		if known && plainName(right) != plainName(field) {
 			r.add(field, "write it as %s", right)
 		}
 	}
+}
+
+// misspelt returns the field of parent that an unknown one was most likely meant to be. Where there is any doubt it is
+// a field that this revision does not know yet.
+func misspelt(parent, plain string) (right string, found bool) {
+	var fields []string
+	for name, place := range places {
+		if place, in := strings.CutPrefix(place, parent+"."); in && plainName(place) == name {
+			fields = append(fields, name)
+		}
+	}
+	slices.Sort(fields)
+	meant, found := diag.Nearest(plain, fields)
+	if !found || meant[0] != plain[0] || max(len(meant), len(plain))-min(len(meant), len(plain)) > 2 || len(plain) < 5 {
+		return "", false
+	}
+	return places[meant], true
 }
 
 // plainName makes one name of a field's names in camelCase and in snake_case.

@@ -55,6 +55,7 @@ func TestParseRequestBodies(t *testing.T) {
 		`{"model":"m","contents":[{"parts":[]}],"generationConfig":{"temperature":0,"maxOutputTokens":1,"unheardOf":{}}}`,
 		`{"contents":[{"parts":[{}]}],"generation_config":{"max_output_tokens":1,"response_schema":{"type":"OBJECT"}}}`,
 		`{"contents":[{"parts":[{}]}],"tool_config":{},"cachedContent":"cachedContents/a","unheardOf":{"temperature":1}}`,
+		`{"contents":[{"parts":[{}]}],"stream":true,"toolSettings":{},"generationConfig":{"topN":1,"audioTimestamp":1}}`,
 	} {
 		if _, err := job.ParseRequest([]byte(asking(body)), ""); err != nil {
 			t.Errorf("%s: %v", body, err)
@@ -75,6 +76,14 @@ func TestParseRequestRefused(t *testing.T) {
 		{`[{}]`, []string{"line: it is a list"}},
 		{`7`, []string{"line: it is not an object"}},
 		{`{}`, []string{"key: it is missing", "request: it is missing"}},
+		{asking(`{"contents":[{"parts":[{}]}],"generationConfg":{}}`), []string{"write it as request.generationConfig"}},
+		{asking(`{"contents":[{"parts":[{}]}],"generationConfig":{"temprature":1}}`), []string{
+			"request.generationConfig.temprature: write it as request.generationConfig.temperature",
+		}},
+		{asking(`{"contents":[{"role":"assistant","parts":[{}]},{"role":"system","parts":[{}]}]}`), []string{
+			"request.contents[0].role: write it as model",
+			"request.contents[1].role: write this content as request.systemInstruction",
+		}},
 		{keyed(`"a","key":"b"`), []string{"key: the line has it twice"}},
 		{keyed(`"a","request":{}`), []string{"request: the line has it twice", "request.contents: it is missing"}},
 		{`{"custom_id":1,"request":` + body + `}`, []string{"a key of its own, or name custom_id as the field"}},
