@@ -24,6 +24,8 @@ type jobView struct {
 	Parts []job.Part         `json:"parts,omitempty"` // all, or where they are many the open ones
 	// Only the open parts are there, and perhaps not all of them.
 	Only bool `json:"openPartsOnly,omitempty"`
+
+	missing map[int]string // parts whose batch Gemini does not find, with what to do
 }
 
 // viewJob reads a job for show. Of any other operation the view is empty.
@@ -44,10 +46,22 @@ func viewJob(ctx context.Context, l *ledger.Ledger, key operation.Key) (view job
 		parts = l.Jobs.OpenParts
 	}
 	page, err := parts(ctx, key, ledger.Cursor{}, mostParts)
+	if err != nil {
+		return view, err
+	}
+	view.missing = map[int]string{}
 	for _, part := range page.Items {
 		view.Parts = append(view.Parts, part.Part)
+		if part.State != job.Started {
+			continue
+		}
+		batch, err := l.Operations.Read(ctx, part.Batch)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return view, err
+		}
+		view.missing[part.Number] = phrase.MissingBatch(batch)
 	}
-	return view, err
+	return view, nil
 }
 
 // lines prints how far the job is, what it waits for, and what was decided about it.
@@ -61,8 +75,8 @@ func (v jobView) lines(out *terminal.Table) {
 		phrase.Bytes(p.Input.Bytes), phrase.Safe(p.Input.SHA256)))
 	out.Line("  progress", phrase.JobState(p)+" · "+phrase.Progress(p))
 	if !p.Ended() {
-		out.Line("  batches", fmt.Sprintf("%d running of at most %d, %d waiting for a free one", p.Batches.Running,
-			p.Options.MaxBatches, p.Batches.Planned))
+		out.Line("  batches", fmt.Sprintf("%d running or starting, of at most %d; %d waiting for a free one",
+			p.Batches.Running, p.Options.MaxBatches, p.Batches.Planned))
 	}
 	if p.Gathered > 0 {
 		out.Line("  gathered", phrase.Amount(p.Gathered, "request")+" to be sent again, until they fill a batch, nothing "+
@@ -108,10 +122,11 @@ func (v jobView) table(out *terminal.Table) {
 	if v.Only {
 		heading = "\nOPEN PART"
 	}
-	out.Line(heading, "ROUND", "STATE", "REQUESTS", "DONE", "AGAIN", "BATCH", "WAITS FOR")
+	out.Line(heading, "ROUND", "STATE", "REQUESTS", "DONE", "AGAIN", "BATCH", "WAITS FOR, OR PROBLEM")
 	for _, part := range v.Parts {
 		out.Line(fmt.Sprintf("%05d", part.Number), part.Round, part.State, phrase.Number(part.Requests),
-			phrase.Number(part.Counts.Done), phrase.Number(again(part)), phrase.Safe(string(part.Batch)), partWaits(part))
+			phrase.Number(part.Counts.Done), phrase.Number(again(part)), phrase.Safe(string(part.Batch)),
+			partWaits(part, v.missing[part.Number]))
 	}
 	out.Realign()
 	if v.Only {
@@ -122,9 +137,12 @@ func (v jobView) table(out *terminal.Table) {
 // mostProblem bounds what a row says of a part's problem, in bytes. The part's own page says all.
 const mostProblem = 80
 
-// partWaits says what a part waits for, or what is wrong with it.
-func partWaits(p job.Part) string {
+// partWaits says what a part waits for, or what is wrong with it. missing: that Gemini does not find its batch.
+func partWaits(p job.Part, missing string) string {
 	var words []string
+	if missing != "" && p.Released == nil {
+		words = append(words, missing)
+	}
 	if p.Waits != "" {
 		words = append(words, phrase.WaitsFor(p.Waits)+" since "+phrase.LocalTime(p.WaitsSince))
 	}

@@ -73,10 +73,21 @@ func Unregistered(r operation.Record) string {
 	}
 }
 
+// MissingBatch says since when Gemini does not find the batch of a part of a job, and what an operator can do who
+// knows that it is gone; empty for any other operation.
+func MissingBatch(r operation.Record) string {
+	if _, _, isPart := operation.ParsePart(r.CorrelationID); !isPart || r.MissingSince.IsZero() {
+		return ""
+	}
+	return Condition(r) + "; if it is gone: opledger release " + r.CorrelationID + " --reason TEXT"
+}
+
 // WhyPending says why an operation is still waited for.
 func WhyPending(r operation.Record, now time.Time) string {
 	var words []string
 	switch {
+	case MissingBatch(r) != "":
+		words = append(words, MissingBatch(r))
 	case r.HasCondition():
 		words = append(words, Condition(r))
 	case r.Collection == operation.Jobs:

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // An ownToken is the token that callers of serve need.
@@ -110,6 +113,23 @@ func printRealEffects(outside terminal.Environment, settings config.Ledger) {
 	}
 	_, _ = fmt.Fprintln(outside.Err, "opledger: the effects of OPLEDGER_EFFECTS run for real: "+
 		strings.Join(names, ", ")+"; unset it to leave them out")
+}
+
+// printForgotten says on stderr that operations are pending which the simulated Gemini does not have: it keeps nothing
+// when its process ends.
+func printForgotten(ctx context.Context, outside terminal.Environment, l *ledger.Ledger) error {
+	const most = 100
+	page, err := l.Operations.List(ctx, ledger.Filter{Pending: true, Limit: most})
+	if err != nil {
+		return fmt.Errorf("reading what is pending: %w", err)
+	}
+	pending := slices.DeleteFunc(page.Items, func(r operation.Record) bool { return r.Collection == operation.Jobs })
+	if len(pending) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintf(outside.Err, "opledger: the simulated Gemini begins empty, and does not know %s that the ledger "+
+		"waits for; see opledger list --pending\n", phrase.Counted(len(pending), "operation"))
+	return nil
 }
 
 // names returns the names of the variables that are set, and not empty, each once.

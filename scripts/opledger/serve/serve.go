@@ -111,6 +111,11 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 	if err != nil {
 		return err
 	}
+	if f.simulate.on {
+		if err := printForgotten(ctx, outside, s.Ledger); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
 	s.StoreSettings(ctx, "serve")
 	s.StorePause(ctx)
 	for _, line := range s.CheckEffects(ctx) {

@@ -243,6 +243,20 @@ func TestSimulateItems(t *testing.T) {
 	}
 }
 
+// TestSimulateBeginsEmpty: a ledger of before may wait for what the simulated Gemini has forgotten, and that is said.
+func TestSimulateBeginsEmpty(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Register("batches/a")
+	const words = "does not know 1 operation that the ledger waits for"
+	if log := simulate(t, nil, "--store", f.Store()).Stop(); !strings.Contains(log, words) {
+		t.Errorf("it does not say so: %s", log)
+	}
+	if log := simulate(t, nil).Stop(); strings.Contains(log, "begins empty") {
+		t.Errorf("it says so of an empty ledger: %s", log)
+	}
+}
+
 // TestSimulateStatus: a pass sees the webhook of the simulated Gemini, and status says that it is enabled.
 func TestSimulateStatus(t *testing.T) {
 	t.Parallel()

@@ -47,10 +47,19 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 	}
 	err = o.Canceller.Cancel(ctx, operation.Name{Key: rec.Key, Resource: rec.Name})
 	if answer, ok := errors.AsType[*api.Error](err); ok && answer.Status == http.StatusNotFound && p.Released != nil {
-		return nil // Gemini does not know it any more: for that, too, a batch is released
+		return o.abandon(ctx, p.Batch, by)
 	}
 	if err != nil {
 		return fmt.Errorf("asking Gemini to cancel %s: %w", p.Batch, err)
 	}
 	return nil
+}
+
+// abandon ends the waiting for a released batch that Gemini does not know any more: for that, too, one is released.
+func (o Options) abandon(ctx context.Context, batch operation.Key, by ledger.Decision) error {
+	_, err := o.Ledger.Operations.Abandon(ctx, batch, by)
+	if errors.Is(err, ledger.ErrSettled) {
+		return nil
+	}
+	return err
 }

@@ -94,6 +94,9 @@ func TestRelease(t *testing.T) {
 			if e := w.effectOf(first, job.StepCancel); e.State != ledger.EffectDone {
 				t.Errorf("the cancellation is %s: %s", e.State, e.LastError)
 			}
+			if abandoned := w.record(late).Abandoned; (abandoned != nil) != (status != 0) {
+				t.Errorf("it is waited for no more: %+v", abandoned)
+			}
 			if err := w.sim.SetState(string(late), geminisim.StateSucceeded); err != nil {
 				t.Fatal(err)
 			}
