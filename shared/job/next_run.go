@@ -1,6 +1,8 @@
 package job
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -109,9 +111,13 @@ func (j Job) Verdict() (operation.State, string) {
 	case j.Cancelled != nil:
 		return operation.Cancelled, "the job was cancelled"
 	case j.Options.MaxFailures.Exceeded(notDone, j.Input.Requests):
-		why := "more requests were not done than --max-failures allows"
-		if j.Batches == 0 && j.Refusal != "" {
+		why := fmt.Sprintf("%d of %d requests were not done, and --max-failures allows %s", notDone, j.Input.Requests,
+			cmp.Or(j.Options.MaxFailures, "0"))
+		switch {
+		case j.Batches == 0 && j.Refusal != "":
 			why = "Gemini refused every batch: " + j.Refusal
+		case j.Stopped != "":
+			why = "the job was stopped: " + j.Stopped
 		}
 		return operation.Failed, why
 	default:

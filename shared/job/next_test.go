@@ -355,18 +355,17 @@ func TestVerdict(t *testing.T) {
 // Where Gemini accepted no batch, its words are the job's; else the tolerance is.
 func TestVerdictSaysWhy(t *testing.T) {
 	for _, test := range []struct {
-		batches          int
-		refusal, invalid string
-		want             string
+		job  job.Job
+		want string
 	}{
-		{0, "no billing", "", "Gemini refused every batch: no billing"},
-		{1, "no billing", "", "more requests were not done than --max-failures allows"},
-		{0, "", "", "more requests were not done than --max-failures allows"},
-		{0, "", "line 3 has no key", "the input is not valid: line 3 has no key"},
+		{job.Job{Refusal: "no billing"}, "Gemini refused every batch: no billing"},
+		{job.Job{Batches: 1, Refusal: "no billing"}, "3 of 60 requests were not done, and --max-failures allows 0"},
+		{job.Job{Options: job.Options{MaxFailures: "2%"}}, "3 of 60 requests were not done, and --max-failures allows 2%"},
+		{job.Job{Batches: 1, Stopped: "3 were not done"}, "the job was stopped: 3 were not done"},
+		{job.Job{Invalid: "line 3 has no key"}, "the input is not valid: line 3 has no key"},
 	} {
-		j := withNotDone(job.Job{
-			Batches: test.batches, Refusal: test.refusal, Invalid: test.invalid, Input: job.Input{Requests: 1},
-		}, 1)
+		test.job.Input.Requests = 60
+		j := withNotDone(test.job, 3)
 		if _, why := j.Verdict(); why != test.want {
 			t.Errorf("%+v: %q", test, why)
 		}

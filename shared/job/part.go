@@ -97,7 +97,8 @@ type Part struct {
 	WaitsSince time.Time `json:"waitsSince,omitzero" firestore:"waitsSince,omitempty"`
 	// Alerted: an alert has said that the start is put off for long.
 	Alerted bool `json:"alerted,omitempty" firestore:"alerted,omitempty"`
-	// Problem is why the part was refused or dropped, in Gemini's words where they are its.
+	// Problem is why the part was refused or dropped, or how its batch ended that did not succeed, in Gemini's words
+	// where they are its.
 	Problem string `json:"problem,omitempty" firestore:"problem,omitempty"`
 	// Pieces are the ranges that a refused part is split into.
 	Pieces []Source `json:"pieces,omitempty" firestore:"pieces,omitempty"`

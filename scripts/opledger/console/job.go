@@ -80,7 +80,7 @@ func (v jobView) BatchWords() string {
 	if v.More {
 		least, most = "at least ", "at most "
 	}
-	return fmt.Sprintf("%s, %s%s running, %s%s waiting for a free one; at most %d run at once", words, least,
+	return fmt.Sprintf("%s, %s%s running or starting, %s%s waiting for a free one; at most %d run at once", words, least,
 		phrase.Number(int64(b.Running)), most, phrase.Number(int64(b.Planned)), v.Options.MaxBatches)
 }
 

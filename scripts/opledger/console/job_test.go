@@ -32,7 +32,7 @@ func TestJobPage(t *testing.T) {
 	says(t, page, "RUNNING: batches 1 of 8, round 1 of 3 · done 9,000 · refused 70 · failed 5 · invalid 20",
 		"Gemini refused a batch as a whole:", "INVALID_ARGUMENT", "Cancel the job", "Job ",
 		"80,000 requests: 9,000 done, 70 refused, 5 failed, 20 invalid, 5 truncated, 70,900 open", "1 of 8 collected, ",
-		"4 running, 2 waiting for a free one", "at most 4 run at once", "1 of 3 at most",
+		"4 running or starting, 2 waiting for a free one", "at most 4 run at once", "1 of 3 at most",
 		"Gemini's quota since ", "00003", "900 requests",
 		"2.1 M tokens: input 2,000,000 (1,000 of it cached), output 90,000, thinking 7", "gemini-3.5-flash",
 		"gs://bucket/jobs", "opledger results jobs/nightly --store sqlite:demo.db", "1 line", "Parts", "CONSUMED",
@@ -49,8 +49,9 @@ func TestJobPage(t *testing.T) {
 	if strings.Contains(page, "do=lookup") || strings.Contains(page, "do=abandon") || strings.Contains(page, "All parts") {
 		t.Errorf("%s", page)
 	}
-	says(t, w.get(jobAddresses[1]).Body.String(), "FAILED", "The job did not succeed:", "more requests were not done",
-		"ENDED", "1 of 1 collected", "gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
+	says(t, w.get(jobAddresses[1]).Body.String(), "FAILED", "The job did not succeed:",
+		"requests were not done, and --max-failures allows", "ENDED",
+		"1 of 1 collected", "gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
 	says(t, w.get(jobAddresses[2]).Body.String(), "the input is cut into batches", "0 so far; at most 20 run at once",
 		"There is none yet: the input is being cut.")
 }
@@ -146,7 +147,8 @@ func TestManyParts(t *testing.T) {
 	w.submit("jobs/big", 100, job.Options{MaxBatches: 60})
 	w.cut("jobs/big", 100)
 	page := w.get("/console/operation?key=jobs%2Fbig").Body.String()
-	says(t, page, "0 of 100 collected, at least 45 running, at most 55 waiting for a free one", "Open parts", "All parts")
+	says(t, page, "0 of 100 collected, at least 45 running or starting, at most 55 waiting for a free one",
+		"Open parts", "All parts")
 	seen, address := 0, link(partsPath, theKey, "jobs/big")
 	for address != "" {
 		body := w.get(address).Body.String()

@@ -46,9 +46,13 @@ func Bytes(n int64) string {
 func Progress(p progress.Progress) string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	if p.Phase == job.Splitting {
+	switch {
+	case p.Phase == job.Splitting:
 		add("the input is cut into batches, %s so far", Number(int64(p.Batches.Total)))
-	} else {
+	case p.Ended() && p.Batches.Done < p.Batches.Total:
+		add("batches %s, and %s refused, released or not started; round %d of %d", Number(int64(p.Batches.Done)),
+			Number(int64(p.Batches.Total-p.Batches.Done)), p.Round, p.Options.MaxAttempts)
+	default:
 		add("batches %s of %s, round %d of %d", Number(int64(p.Batches.Done)), Number(int64(p.Batches.Total)), p.Round,
 			p.Options.MaxAttempts)
 	}

@@ -1,6 +1,7 @@
 package phrase_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,8 @@ func TestProgress(t *testing.T) {
 		{with(func(p *progress.Progress) { p.Counts = job.Counts{Invalid: 1, Truncated: 2, Failed: 3000} }),
 			"batches 12 of 13, round 2 of 3 · done 0 · failed 3,000 · invalid 1 · truncated 2 · open 49 · 46.2 M tokens"},
 		{with(func(p *progress.Progress) { p.Phase = job.Finishing }), line + " · the results are merged"},
-		{with(func(p *progress.Progress) { p.State, p.Phase = operation.Succeeded, job.Ended }), line},
+		{with(func(p *progress.Progress) { p.State, p.Phase = operation.Succeeded, job.Ended }),
+			strings.Replace(line, "batches 12 of 13, round", "batches 12, and 1 refused, released or not started; round", 1)},
 		{with(func(p *progress.Progress) { p.Cancelled = &operation.Decided{} }), line + " · it is being cancelled"},
 		{with(func(p *progress.Progress) { p.Stopped = "7 were\x1b not done" }), line + ` · stopped: 7 were\x1b not done`},
 		{with(func(p *progress.Progress) {

@@ -41,7 +41,8 @@ func (f *jobFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.RetryOn, "retry-on", nil,
 		"send a request again, too, that ended invalid or truncated: invalid,truncated")
 	flags.StringVar(&o.Validate, "validate", "",
-		"what a response must be, else it is invalid: json, or schema, that of its request")
+		"what a response must be, else it is invalid: json, or schema, that of its request; have Gemini answer so, with "+
+			"generationConfig.responseMimeType or a schema")
 	flags.StringVar((*string)(&o.MaxFailures), "max-failures", "0",
 		"the job succeeds with this many requests that are not done, or with this share, such as 1%")
 	flags.StringVar((*string)(&o.StopAfter), "stop-after", "",

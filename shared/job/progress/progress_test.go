@@ -132,7 +132,7 @@ func TestOfEnded(t *testing.T) {
 		why string
 	}{
 		"record":  {settled, "as the record has it"},
-		"expired": {operation.Record{}, "more requests were not done than --max-failures allows"},
+		"expired": {operation.Record{}, "1 of 2 requests were not done, and --max-failures allows 0"},
 	} {
 		p := progress.Of(j, test.rec, nil)
 		if p.State != operation.Failed || !p.Ended() || p.Why != test.why || p.Open != 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -91,6 +92,10 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 	}
 	c.part.State, c.part.Seen, c.part.Tally = job.Collected, nil, ""
 	c.part.Waits, c.part.WaitsSince = "", time.Time{}
+	if end := c.completion; end.State != operation.Succeeded {
+		words := strings.TrimSuffix(fmt.Sprintf("its batch is %s: %s", end.State, end.Result.ErrorMessage), ": ")
+		c.part.Problem = diag.Cut(words, maxProblem)
+	}
 	c.deleteInputs(ctx, c.part.Part)
 	c.alert(ctx)
 	return []ledger.Write{c.part.Write()}, nil
