@@ -88,7 +88,7 @@ func (w *world) ended() job.Job {
 			w.Errorf("%s is %s", p.Key, p.State)
 		}
 		for _, file := range p.Files {
-			if w.isThere(file.Name) {
+			if w.isThere(file.Name) && !w.killer.failed("DELETE files") { // which is logged alone
 				w.Errorf("%s of %s, which is %s, is still at Gemini", file.Name, p.Key, p.State)
 			}
 		}

@@ -1,6 +1,8 @@
 package steps_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,5 +12,10 @@ import (
 
 func TestMain(m *testing.M) {
 	harness.SpendMemory()
-	goleak.VerifyTestMain(m)
+	code := harness.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/job/steps"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
@@ -55,12 +56,14 @@ type world struct {
 	kept    storage.Storage // as the test sees it
 	lines   []string        // of the input
 
-	killer *killer // ends the workers; nil: none
+	stored ledger.Store   // as the test sees it
+	found  *lookup.Client // of the passes
 
 	mu      sync.Mutex
 	effects map[operation.Key]int // how often the user's effect ran
 	reports []effect.Report
 	learned map[string]bool // batches whose end was reported
+	lost    map[string]int  // messages whose process was killed, by the effect
 }
 
 // A setting is how a world differs from the usual one.
@@ -68,7 +71,9 @@ type setting struct {
 	sim       geminisim.Config
 	bucket    bool                            // job storage is a bucket
 	held      bool                            // the test itself ends batches
+	firestore bool                            // the ledger is in the emulator
 	worker    func(ledger.Store) ledger.Store // of the workers alone; passes have their own
+	killer    *killer                         // ends the workers, the passes and the operator's command
 	storage   func(storage.Storage) storage.Storage
 	transport func(http.RoundTripper) http.RoundTripper
 	options   func(steps.Options) steps.Options
@@ -79,6 +84,7 @@ func newWorld(t testing.TB, s setting) *world {
 	w := &world{
 		TB: t, setting: s, clock: harness.NewClock(time.Date(2026, 11, 23, 20, 0, 0, 0, time.UTC)), outbox: &harness.Outbox{},
 		log: &harness.Log{}, effects: map[operation.Key]int{}, learned: map[string]bool{},
+		lost: map[string]int{},
 	}
 	w.setting.sim.Now, w.setting.sim.CountKeys = w.clock.Now, true
 	if s.sim.RunTime[1] == 0 {
@@ -86,23 +92,42 @@ func newWorld(t testing.TB, s setting) *world {
 	}
 	w.sim = geminisim.New(w.setting.sim)
 	t.Cleanup(w.sim.Close)
-	store := w.openStore()
-	w.ledger = w.over(store)
-	if s.worker != nil {
-		store = s.worker(store)
-	}
-	w.options = steps.Options{
-		Ledger: w.over(store), Storage: w.openStorage(), Now: w.clock.Now, Log: logging.New(w.log, "p"),
-	}
+	w.stored = w.openStore()
+	w.ledger = w.over(w.stored, w.outbox)
+	w.options = steps.Options{Storage: w.openStorage(), Now: w.clock.Now, Log: logging.New(w.log, "p")}
 	w.openGemini()
+	w.begin()
 	if s.options != nil {
 		w.options = s.options(w.options)
 	}
 	return w
 }
 
+// begin begins the processes, or their successors, which remember nothing.
+func (w *world) begin() {
+	w.Helper()
+	if w.killer != nil {
+		store, publisher := killedStore{w.stored, w.killer}, killedPublisher{w.outbox, w.killer}
+		w.options.Ledger = w.over(store, publisher)
+		w.passes = w.reconciler(w.over(store, publisher))
+		return
+	}
+	store := w.stored
+	if w.worker != nil {
+		store = w.worker(store)
+	}
+	w.options.Ledger, w.passes = w.over(store, w.outbox), w.reconciler(w.ledger)
+}
+
+func (w *world) reconciler(l *ledger.Ledger) *reconcile.Reconciler {
+	return reconcile.New(reconcile.Options{Ledger: l, Gemini: w.found, Log: logging.New(w.log, "p")})
+}
+
 func (w *world) openStore() ledger.Store {
 	w.Helper()
+	if w.firestore {
+		return w.openFirestore()
+	}
 	store, err := sqlite.Open(w.Context(), filepath.Join(w.TempDir(), "ledger.db"), w.clock.Now)
 	if err != nil {
 		w.Fatal(err)
@@ -111,14 +136,37 @@ func (w *world) openStore() ledger.Store {
 	return store
 }
 
-func (w *world) over(store ledger.Store) *ledger.Ledger {
+func (w *world) openFirestore() ledger.Store {
+	w.Helper()
+	options := harness.ClientOptions(harness.Firestore(w))
+	store, err := firestore.Open(w.Context(), harness.ProjectID(w), "", options...)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = store.Close() }) // the test has ended
+	return clocked{store, w.clock}
+}
+
+// A clocked store shows the time of the test's clock: that of the emulator cannot be moved.
+type clocked struct {
+	ledger.Store
+	clock *harness.Clock
+}
+
+func (s clocked) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	snapshot, err := s.Store.Get(ctx, paths...)
+	snapshot.ReadTime = s.clock.Now()
+	return snapshot, err
+}
+
+func (w *world) over(store ledger.Store, publisher ledger.Publisher) *ledger.Ledger {
 	w.Helper()
 	settings := ledger.DefaultSettings()
 	settings.ClaimTTL, settings.Interval, settings.MaxBatches = lease, interval, 80
 	settings.Rules = []ledger.Rule{{
 		Name: "publish", On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},
 	}}
-	l, err := ledger.New(store, settings, ledger.Options{Publisher: w.outbox, Jitter: func() float64 { return 0 }})
+	l, err := ledger.New(store, settings, ledger.Options{Publisher: publisher, Jitter: func() float64 { return 0 }})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -141,6 +189,9 @@ func (w *world) openStorage() storage.Storage {
 	if w.storage != nil {
 		opened = w.storage(opened)
 	}
+	if w.killer != nil {
+		opened = killedStorage{opened, w.killer}
+	}
 	return opened
 }
 
@@ -151,13 +202,16 @@ func (w *world) openGemini() {
 	with := func(transport http.RoundTripper) api.Options {
 		return api.Options{APIKey: "key", BaseURL: server.URL, HTTP: &http.Client{Transport: transport}}
 	}
-	plain, ours := with(server.Client().Transport), with(server.Client().Transport)
-	if w.transport != nil {
-		ours = with(w.transport(server.Client().Transport))
+	transport := server.Client().Transport
+	if w.killer != nil {
+		transport = killedTransport{transport, w.killer}
 	}
-	found, lookErr := lookup.NewClient(plain)
-	w.passes = reconcile.New(reconcile.Options{Ledger: w.ledger, Gemini: found, Log: logging.New(w.log, "p")})
-	var batchErr, resultErr, cancelErr error
+	plain, ours := with(transport), with(transport)
+	if w.transport != nil {
+		ours = with(w.transport(transport))
+	}
+	var lookErr, batchErr, resultErr, cancelErr error
+	w.found, lookErr = lookup.NewClient(plain)
 	w.options.Batches, batchErr = batches.NewClient(ours)
 	w.options.Results, resultErr = results.New(ours)
 	w.options.Canceller, cancelErr = cancel.NewClient(ours)
@@ -208,92 +262,4 @@ func (w *world) accept(in job.Input, options job.Options) {
 	if err != nil {
 		w.Fatal(err)
 	}
-}
-
-// run handles one message, as one process of several does.
-func (w *world) run(ctx context.Context, o steps.Options, m ledger.Message) (effect.Report, error) {
-	handlers := steps.Handlers(o)
-	handlers["publish"] = effect.HandlerFunc(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.effects[task.Operation]++
-		return nil, nil
-	})
-	report, err := effect.NewRunner(o.Ledger, handlers).Run(ctx, m)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.reports = append(w.reports, report)
-	return report, err
-}
-
-// drain runs what is published, until nothing is.
-func (w *world) drain() {
-	w.Helper()
-	for messages := w.outbox.Drain(); len(messages) > 0; messages = w.outbox.Drain() {
-		for _, m := range messages {
-			ctx := w.Context()
-			if w.killer != nil {
-				ctx = w.killer.begin(ctx)
-			}
-			report, err := w.run(ctx, w.options, m)
-			if w.killer != nil && w.killer.alive() != nil {
-				w.clock.Advance(lease)
-				break // what else it had received is lost with it
-			}
-			if err != nil || report.FollowErr != nil {
-				w.Fatalf("%s of %s: %v, %v", m.Effect, m.Operation, err, report.FollowErr)
-			}
-		}
-	}
-}
-
-// learn reports the batches that have ended since the last call, as deliveries do.
-func (w *world) learn() (any bool) {
-	w.Helper()
-	if !w.held {
-		ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
-		defer cancel()
-		if err := w.sim.WaitFor(ctx, func(s geminisim.Stats) bool { return s.Settled == s.Created }); err != nil {
-			w.Fatal(err)
-		}
-	}
-	for _, b := range w.sim.Batches() {
-		if b.EndTime.IsZero() || w.learned[b.Name] {
-			continue
-		}
-		_, receipt, err := w.passes.One(w.Context(), operation.Key(b.Name))
-		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			w.Fatal(err)
-		}
-		if receipt.Settled {
-			w.learned[b.Name], any = true, true
-		}
-	}
-	return any
-}
-
-// later lets time pass, and makes a pass.
-func (w *world) later(d time.Duration) {
-	w.Helper()
-	w.clock.Advance(d)
-	if _, err := w.passes.Pass(w.Context()); err != nil {
-		w.Fatal(err)
-	}
-	w.drain()
-}
-
-// settle lets everything happen until the job has ended and nothing is left to do.
-func (w *world) settle() operation.Record {
-	w.Helper()
-	for range 500 {
-		w.drain()
-		if rec := w.record(nightly); rec.Settled() && rec.Effects["publish"] == operation.EffectDone {
-			return rec
-		}
-		if !w.learn() {
-			w.later(interval)
-		}
-	}
-	w.Fatalf("the job has not ended: %+v", w.job())
-	panic("unreachable")
 }
