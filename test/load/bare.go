@@ -33,6 +33,12 @@ const (
 
 // play serves as a handler of the functions framework until the process ends. It prints its address.
 func play(role string, out io.Writer) error {
+	switch role {
+	case simulated:
+		return playGemini(os.Getenv(fileVariable), out)
+	case plain:
+		return runPlain(os.Getenv(geminiVariable), os.Getenv(inputVariable), os.Getenv(fileVariable))
+	}
 	ctx := context.Background()
 	take := func(context.Context) error { return nil }
 	if role == commit {

@@ -8,11 +8,14 @@ import (
 	"testing"
 )
 
-// TestMain plays the bare handlers, as main does: run starts this program for them.
+// TestMain plays the other processes, as main does: run starts this program for them.
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
-		fmt.Fprintln(os.Stderr, play(role, os.Stdout))
-		os.Exit(1)
+		if err := play(role, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

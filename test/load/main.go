@@ -31,9 +31,12 @@ import (
 )
 
 func main() {
-	if os.Getenv(roleVariable) != "" {
-		fmt.Fprintln(os.Stderr, "load:", play(os.Getenv(roleVariable), os.Stdout))
-		os.Exit(1)
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := play(role, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "load:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
@@ -54,6 +57,9 @@ type plan struct {
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	if len(args) > 0 && args[0] == "jobs" {
+		return runJobs(ctx, args[1:], out)
+	}
 	p, err := parse(args)
 	if err != nil {
 		return err

@@ -29,3 +29,18 @@ func processorTime(pid int) time.Duration {
 	}
 	return (user + system) * tick
 }
+
+// peakMemory returns how many bytes of memory a process has had resident at most; 0 where that is not known.
+// What the kernel says of a process that has ended counts what its parent had when it was started.
+func peakMemory(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes int64
+	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
+		return 0
+	}
+	return kilobytes << 10
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// A jobPlan is which jobs are measured.
+type jobPlan struct {
+	rows   []jobRow
+	rounds int
+	folder string // where everything is written; empty: that of temporary files
+}
+
+// A jobRow is one row of the table: a job of so many requests, each of so many bytes.
+type jobRow struct {
+	requests, bytes int
+	alone           bool // the plain program does not run it
+}
+
+func (r jobRow) String() string { return fmt.Sprintf("%d requests of %d bytes", r.requests, r.bytes) }
+
+// leastBytes is the size of the smallest request.
+const leastBytes = 150
+
+// runJobs measures jobs, and prints a table.
+func runJobs(ctx context.Context, args []string, out io.Writer) (err error) {
+	p, err := parseJobs(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(p.folder, "opledger-load-jobs-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the jobs: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	binary := filepath.Join(dir, "opledger")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/opledger/opledger/scripts/opledger")
+	if said, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building opledger: %w\n%s", err, said)
+	}
+	b := bench{dir: dir, self: self, binary: binary}
+	for _, row := range p.rows {
+		if err := p.row(ctx, b, row, out); err != nil {
+			return fmt.Errorf("%s: %w", row, err)
+		}
+	}
+	return nil
+}
+
+// parseJobs reads the flags. The error names each one that is wrong.
+func parseJobs(args []string) (jobPlan, error) {
+	var p jobPlan
+	var problems []error
+	flags := flag.NewFlagSet("load jobs", flag.ContinueOnError)
+	compared := flags.String("compared", "100000x200,2000x1000000", "jobs as REQUESTSxBYTES, beside a plain program")
+	alone := flags.String("alone", "1000000x200", "jobs that opledger runs alone; may be empty")
+	flags.IntVar(&p.rounds, "rounds", 3, "in how many rounds, in which the two take turns")
+	flags.StringVar(&p.folder, "folder", "", "where to write, about five times the largest job")
+	if err := flags.Parse(args); err != nil {
+		return p, err
+	}
+	for name, text := range map[string]string{"compared": *compared, "alone": *alone} {
+		for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' }) {
+			row, err := parseRow(field)
+			if row.alone = name == "alone"; err != nil {
+				problems = append(problems, fmt.Errorf("--%s: %w", name, err))
+			}
+			p.rows = append(p.rows, row)
+		}
+	}
+	if p.rounds < 1 {
+		problems = append(problems, fmt.Errorf("--rounds: %d is not positive", p.rounds))
+	}
+	if flags.NArg() > 0 {
+		problems = append(problems, fmt.Errorf("%q is no flag", flags.Args()))
+	}
+	return p, errors.Join(problems...)
+}
+
+func parseRow(text string) (jobRow, error) {
+	requests, size, _ := strings.Cut(text, "x")
+	n, err := strconv.Atoi(requests)
+	bytes, sizeErr := strconv.Atoi(size)
+	if err != nil || sizeErr != nil || n < 1 || bytes < leastBytes {
+		return jobRow{}, fmt.Errorf("%q is no job such as 1000x200, of requests of at least %d bytes", text, leastBytes)
+	}
+	return jobRow{requests: n, bytes: bytes}, nil
+}
+
+// A cost is what a job took.
+type cost struct {
+	serve, submit time.Duration // of processor time; of the plain program, submit is 0
+	peak, submits int64         // bytes that were resident at most
+	elapsed       time.Duration
+}
+
+func (c cost) total() time.Duration { return c.serve + c.submit }
+
+func (c cost) add(other cost) cost {
+	return cost{
+		serve: c.serve + other.serve, submit: c.submit + other.submit, elapsed: c.elapsed + other.elapsed,
+		peak: max(c.peak, other.peak), submits: max(c.submits, other.submits),
+	}
+}
+
+// row runs one job in all rounds.
+func (p jobPlan) row(ctx context.Context, b bench, row jobRow, out io.Writer) error {
+	input := filepath.Join(b.dir, "input.jsonl")
+	if err := writeInput(input, row); err != nil {
+		return err
+	}
+	defer os.Remove(input) //nolint:errcheck // the folder is deleted with it
+	var ours, plain cost
+	for round := range p.rounds {
+		c, err := b.product(ctx, input, row)
+		if err != nil {
+			return fmt.Errorf("opledger: %w", err)
+		}
+		ours = ours.add(c)
+		if row.alone {
+			continue
+		}
+		if c, err = b.plain(ctx, input, row); err != nil {
+			return fmt.Errorf("the plain program: %w", err)
+		}
+		plain = plain.add(c)
+		_ = round
+	}
+	return p.print(out, row, ours, plain)
+}
+
+func (p jobPlan) print(out io.Writer, row jobRow, ours, plain cost) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintf(w, "%s\tprocessor s\tof it submit\t× plain\tpeak MiB\tof submit\tseconds\t\n", row)
+	line := func(name string, c cost) {
+		seconds := func(d time.Duration) float64 { return d.Seconds() / float64(p.rounds) }
+		ratio := "-"
+		if plain.total() > 0 {
+			ratio = fmt.Sprintf("%.2f", c.total().Seconds()/plain.total().Seconds())
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%s\t%d\t%d\t%.1f\t\n", name, seconds(c.total()), seconds(c.submit), ratio,
+			c.peak>>20, c.submits>>20, seconds(c.elapsed))
+	}
+	if !row.alone {
+		line("a plain program", plain)
+	}
+	line("opledger", ours)
+	_, _ = fmt.Fprintln(w)
+	return w.Flush()
+}

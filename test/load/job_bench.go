@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// The processes that this program is of a job, beside those of main, and their variables.
+const (
+	simulated      = "gemini"
+	plain          = "plain"
+	geminiVariable = "OPLEDGER_LOAD_GEMINI"
+	inputVariable  = "OPLEDGER_LOAD_INPUT"
+)
+
+// A bench is where jobs are measured.
+type bench struct {
+	dir, self, binary string
+}
+
+// playGemini serves a simulated Gemini, whose files are in a folder, until the process ends.
+func playGemini(folder string, out io.Writer) error {
+	sim := geminisim.New(geminisim.Config{
+		Seed: 1, Folder: folder, RunTime: [2]time.Duration{time.Second, 2 * time.Second},
+	})
+	defer sim.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	_, _ = fmt.Fprintf(out, "http://%s\n", listener.Addr())
+	return http.Serve(listener, sim.Handler()) //nolint:gosec // on loopback, for one run
+}
+
+// gemini starts a fresh simulator. stop ends it, and deletes its files.
+func (b bench) gemini(ctx context.Context) (address string, stop func(), err error) {
+	folder := filepath.Join(b.dir, "gemini")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return "", nil, fmt.Errorf("making a folder for the simulator: %w", err)
+	}
+	cmd := b.command(ctx, b.self, nil, roleVariable+"="+simulated, fileVariable+"="+folder)
+	address, err = ready(cmd, filepath.Join(b.dir, "gemini.log"))
+	stop = func() { end(cmd); _ = os.RemoveAll(folder) } // the folder of all is deleted in the end
+	if err != nil {
+		stop()
+		return "", nil, fmt.Errorf("starting the simulator: %w", err)
+	}
+	return address, stop, nil
+}
+
+func (b bench) command(ctx context.Context, program string, args []string, variables ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(without(os.Environ(), "OPLEDGER_", "GEMINI_", "GOOGLE_", "FUNCTION_TARGET="), variables...)
+	return cmd
+}
+
+// end ends a process, if it runs.
+func end(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = cmd.Wait()                          // by that signal
+	}
+}
+
+// plain runs the plain program on an input.
+func (b bench) plain(ctx context.Context, input string, row jobRow) (cost, error) {
+	address, stop, err := b.gemini(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+	defer stop()
+	output := filepath.Join(b.dir, "plain.jsonl")
+	defer os.Remove(output) //nolint:errcheck // the folder is deleted with it
+	began := time.Now()
+	computed, peak, err := toItsEnd(b.command(ctx, b.self, nil, roleVariable+"="+plain, geminiVariable+"="+address,
+		inputVariable+"="+input, fileVariable+"="+output))
+	if err != nil {
+		return cost{}, err
+	}
+	return cost{serve: computed, peak: peak, elapsed: time.Since(began)}, checkOutput(output, row)
+}
+
+// toItsEnd runs a process, and returns its processor time and the memory that it had at most.
+func toItsEnd(cmd *exec.Cmd) (computed time.Duration, peak int64, err error) {
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		return 0, 0, fmt.Errorf("starting it: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for ticks := time.NewTicker(10 * time.Millisecond); ; {
+		select {
+		case <-ticks.C:
+			peak = max(peak, peakMemory(cmd.Process.Pid))
+		case err := <-ended:
+			ticks.Stop()
+			if err != nil {
+				return 0, 0, fmt.Errorf("%w: %s", err, said.Bytes())
+			}
+			return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak, nil
+		}
+	}
+}
+
+// product runs the job with serve on SQLite and a folder, and the command that submits it.
+func (b bench) product(ctx context.Context, input string, row jobRow) (c cost, err error) {
+	gemini, stop, err := b.gemini(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+	defer stop()
+	dir := filepath.Join(b.dir, "product")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return cost{}, fmt.Errorf("making a folder for the ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	port, err := freePort()
+	if err != nil {
+		return cost{}, err
+	}
+	hookSecret, err := createWebhook(ctx, gemini, fmt.Sprintf("http://127.0.0.1:%d/webhook", port))
+	if err != nil {
+		return cost{}, err
+	}
+	file, storage := filepath.Join(dir, "ledger.db"), filepath.Join(dir, "jobs")
+	where := []string{"OPLEDGER_STORE=sqlite:" + file, "OPLEDGER_JOB_STORAGE=" + storage, "TMPDIR=" + dir}
+	serve := b.command(ctx, b.binary, []string{"serve", "--port", fmt.Sprint(port)},
+		append(where, "OPLEDGER_WEBHOOK_SECRET="+hookSecret, "GEMINI_API_KEY=load", "GOOGLE_GEMINI_BASE_URL="+gemini)...)
+	log := filepath.Join(dir, "serve.log")
+	defer func() { end(serve) }()
+	if _, err := ready(serve, log); err != nil {
+		return cost{}, fmt.Errorf("starting serve: %w", err)
+	}
+	began, pid := time.Now(), serve.Process.Pid
+	before := processorTime(pid)
+	c.submit, c.submits, err = toItsEnd(b.command(ctx, b.binary, []string{
+		"submit", "job", input, "--id", "load", "--model", "gemini-3.5-flash",
+	}, where...))
+	if err != nil {
+		return cost{}, fmt.Errorf("submitting the job: %w", err)
+	}
+	if err := waitForJob(ctx, file, storage); err != nil {
+		said, _ := os.ReadFile(log)
+		return cost{}, fmt.Errorf("%w; the log of serve: %s", err, said[max(0, len(said)-4000):])
+	}
+	c.elapsed, c.serve, c.peak = time.Since(began), processorTime(pid)-before, peakMemory(pid)
+	output, err := filepath.Glob(filepath.Join(storage, "load", "*", "results.jsonl"))
+	if err != nil || len(output) != 1 {
+		return cost{}, fmt.Errorf("the results are %q, %w", output, err)
+	}
+	return c, checkOutput(output[0], row)
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("finding a free port: %w", err)
+	}
+	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
+}
+
+// createWebhook has a simulator deliver to serve, and returns the secret that it signs with.
+func createWebhook(ctx context.Context, gemini, uri string) (string, error) {
+	body := fmt.Sprintf(`{"uri":%q,"subscribed_events":["batch.succeeded","batch.failed","batch.expired"]}`, uri)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, gemini+"/v1beta/webhooks",
+		bytes.NewReader([]byte(body)))
+	if err != nil {
+		return "", fmt.Errorf("making a request: %w", err)
+	}
+	request.Header.Set("X-Goog-Api-Key", "load")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("creating a webhook: %w", err)
+	}
+	var hook struct {
+		Secret string `json:"new_signing_secret"`
+	}
+	err = errors.Join(json.NewDecoder(answer.Body).Decode(&hook), answer.Body.Close())
+	if err != nil || hook.Secret == "" {
+		return "", fmt.Errorf("creating a webhook: answered %s, %w", answer.Status, err)
+	}
+	return hook.Secret, nil
+}
+
+// waitForJob waits until the job has succeeded, and what only its parts needed is deleted.
+func waitForJob(ctx context.Context, file, storage string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	store, err := sqlite.Open(ctx, file, time.Now)
+	if err != nil {
+		return err
+	}
+	defer store.Close() //nolint:errcheck // it was only read
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		return err
+	}
+	for {
+		rec, err := l.Operations.Read(ctx, "jobs/load")
+		switch {
+		case err != nil:
+			return err
+		case rec.Settled() && rec.State != operation.Succeeded:
+			return fmt.Errorf("the job is %s", rec.State)
+		case rec.Settled():
+			if left, err := filepath.Glob(filepath.Join(storage, "load", "*", "parts", "*", "*")); err != nil || len(left) == 0 {
+				return err
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
