@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/jsonscan"
 )
 
 // An Item is the result of one request: either a Response or an Error.
@@ -57,8 +58,10 @@ type wireKey struct {
 
 // parse decodes an item. Its Key is the submitter's, or empty.
 func parse(text []byte) Item {
-	var w wire
-	if err := json.Unmarshal(text, &w); err != nil {
+	w, plain := scan(text)
+	if plain { // the text is valid only until the next
+		w.Response, w.Error = bytes.Clone(w.Response), bytes.Clone(w.Error)
+	} else if err := json.Unmarshal(text, &w); err != nil {
 		return problem("it is not a JSON object")
 	}
 	item := Item{Key: w.submitted()}
@@ -77,11 +80,37 @@ func parse(text []byte) Item {
 
 // parseKey returns the Key that parse would.
 func parseKey(text []byte) string {
-	var w wireKey
-	if json.Unmarshal(text, &w) != nil {
+	w, plain := scan(text)
+	if !plain && json.Unmarshal(text, &w.wireKey) != nil {
 		return ""
 	}
 	return w.submitted()
+}
+
+// scan decodes an item in place, and finds what encoding/json would. plain is false of a text that it leaves to
+// that: one that is no object, or not UTF-8, or has a member whose name is nearly one of an item's.
+func scan(text []byte) (w wire, plain bool) {
+	c := jsonscan.New(text)
+	if valid, _ := jsonscan.Valid(text); !valid || c.Kind() != '{' || !utf8.Valid(text) {
+		return wire{}, false
+	}
+	plain = true
+	c.Object(func(name []byte) {
+		for _, member := range []struct {
+			name string
+			to   *json.RawMessage
+		}{{"key", &w.Key}, {"response", &w.Response}, {"error", &w.Error}, {"metadata", &w.Metadata}} {
+			if string(name) == member.name {
+				*member.to = c.Value()
+				return
+			}
+			plain = plain && !strings.EqualFold(string(name), member.name)
+		}
+	})
+	if !plain {
+		return wire{}, false
+	}
+	return w, true
 }
 
 func present(value []byte) bool { return len(value) > 0 && !bytes.Equal(value, []byte("null")) }
@@ -97,21 +126,32 @@ func problem(why string) Item {
 
 // submitted returns the first of the keys that is a text or a number.
 func (w wireKey) submitted() string {
+	if key := keyOf(w.Key); key != "" || len(w.Metadata) == 0 {
+		return key
+	}
 	var metadata struct {
 		Key json.RawMessage `json:"key"`
 	}
 	_ = json.Unmarshal(w.Metadata, &metadata) // no object: no key
-	for _, raw := range []json.RawMessage{w.Key, metadata.Key} {
+	return keyOf(metadata.Key)
+}
+
+// keyOf returns a text, or a number as its digits; empty where it is neither.
+func keyOf(value []byte) string {
+	switch {
+	case len(value) == 0:
+		return ""
+	case value[0] == '"' && utf8.Valid(value):
+		return string(jsonscan.Text(value))
+	case value[0] == '"':
 		var text string
-		if json.Unmarshal(raw, &text) == nil && text != "" {
-			return text
-		}
-		var number json.Number
-		if json.Unmarshal(raw, &number) == nil && number != "" {
-			return number.String()
-		}
+		_ = json.Unmarshal(value, &text) // it is valid JSON
+		return text
+	case value[0] == '-' || '0' <= value[0] && value[0] <= '9':
+		return string(value)
+	default:
+		return ""
 	}
-	return ""
 }
 
 // keyAtBeginning returns the Key of an item of whose text only the beginning is there; empty unless it

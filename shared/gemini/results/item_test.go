@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -82,6 +83,54 @@ func TestSubmitted(t *testing.T) {
 	if err != nil || len(items) != 1 || items[0].Submitted != " i" || items[0].Key == " i" {
 		t.Errorf("inline: %+v, %v", items, err)
 	}
+}
+
+// TestItemsAsJSON: an item is what encoding/json makes of its line, however its members are spelled.
+func TestItemsAsJSON(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`{"key":"a","response":{"b":[1, 2]}}`, ` { "key" : "a" , "error" : {"code":13} } `, `{"KEY":"a","Response":1}`,
+		`{"\u006bey":"a","response":1}`, "{\"\u212aey\":\"a\",\"re\u017fponse\":1}", `{"key":"a","key":"b","response":1,"response":2}`,
+		`{"key":"a","Key":"b","response":1}`, `{"key":"a","response":1,"RESPONSE":null}`, `{"key":null,"metadata":{"key":"m"},"response":1}`,
+		`{"key":"","metadata":{"KEY":7},"response":1}`, `{"key":-0.5e3,"response":1}`, `{"key":true,"metadata":7,"response":1}`,
+		`{"key":"a","response":null,"error":null}`, `{"key":"a","response":1,"error":{}}`, `{}`, `null`, `[]`, `7`, `"a"`, `{"key":"a"`,
+		"{\"key\":\"\xff\",\"response\":\"\xff\"}", "{\"key\":\"a\",\"\xff\":1,\"response\":1}", `{"key":"\ud83d\ude00\ud800","response":1}`,
+	} {
+		var want struct{ Key, Metadata, Response, Error json.RawMessage }
+		usable := json.Unmarshal([]byte(line), &want) == nil
+		items, err := read(serve(t, says(line+"\n{}\n")), operation.Result{OutputFile: file})
+		if err != nil || len(items) != 2 {
+			t.Fatalf("%s: %d items, %v", line, len(items), err)
+		}
+		got := items[0]
+		switch failed := len(want.Error) > 0 && string(want.Error) != "null"; {
+		case failed && string(got.Error) == string(want.Error):
+		case !failed && len(want.Response) > 0 && string(want.Response) != "null" && string(got.Response) == string(want.Response):
+		case !failed && got.Response == nil && strings.Contains(string(got.Error), "opledger: "):
+		default:
+			t.Errorf("%s: %s, %s", line, got.Response, got.Error)
+		}
+		if key := keyOf(want.Key, want.Metadata); usable && got.Submitted != key || !usable && got.Submitted != "" {
+			t.Errorf("%s: the key is %q, want %q", line, got.Submitted, key)
+		}
+	}
+}
+
+// keyOf returns the first of an item's keys that is a text or a number.
+func keyOf(key, metadata json.RawMessage) string {
+	var in struct{ Key json.RawMessage }
+	_ = json.Unmarshal(metadata, &in) // no object: no key
+	for _, raw := range []json.RawMessage{key, in.Key} {
+		var text string
+		if json.Unmarshal(raw, &text) == nil && text != "" {
+			return text
+		}
+		var number json.Number
+		if json.Unmarshal(raw, &number) == nil && number != "" {
+			return number.String()
+		}
+	}
+	return ""
 }
 
 // largeText is too large for an item.

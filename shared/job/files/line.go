@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
@@ -26,11 +27,10 @@ type Line struct {
 // AppendTo appends the line with its newline. What Gemini sent is copied as it is: encoding it once more
 // would cost more than all else.
 func (l Line) AppendTo(to []byte) ([]byte, error) {
-	key, err := json.Marshal(l.Key)
+	to, err := appendText(append(to, `{"key":`...), l.Key)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a key: %w", err)
 	}
-	to = append(append(to, `{"key":`...), key...)
 	if len(l.Request)+len(l.Response)+len(l.Error) == 0 { // a line of results has one of the last two
 		if l.Error, err = json.Marshal(map[string]string{"message": "opledger: " + l.Why}); err != nil {
 			return nil, fmt.Errorf("encoding an error: %w", err)
@@ -46,19 +46,30 @@ func (l Line) AppendTo(to []byte) ([]byte, error) {
 		to = append(append(append(to, `,"`...), member.name...), `":`...)
 		to = append(to, oneLine(member.value)...)
 	}
-	rest, err := json.Marshal(struct {
-		Outcome job.Outcome `json:"outcome"`
-		Why     string      `json:"why,omitempty"`
-	}{l.Outcome, l.Why})
+	to, err = appendText(append(to, `,"outcome":`...), string(l.Outcome))
+	if err == nil && l.Why != "" {
+		to, err = appendText(append(to, `,"why":`...), l.Why)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding an outcome: %w", err)
 	}
-	to = append(append(to, ','), rest[1:len(rest)-1]...)
 	to = strconv.AppendInt(append(to, `,"attempts":`...), int64(l.Attempts), 10)
 	if l.Batch != "" {
 		to = strconv.AppendQuote(append(to, `,"batch":`...), string(l.Batch)) // letters, digits and a slash
 	}
 	return append(to, "}\n"...), nil
+}
+
+// appendText appends a JSON text as encoding/json writes it, which costs more than all else where nothing is to
+// be escaped.
+func appendText(to []byte, text string) ([]byte, error) {
+	for i := range len(text) {
+		if b := text[i]; b < ' ' || b > '~' || strings.IndexByte(`"\<>&`, b) >= 0 {
+			encoded, err := json.Marshal(text)
+			return append(to, encoded...), err //nolint:wrapcheck // the caller says what was encoded
+		}
+	}
+	return append(append(append(to, '"'), text...), '"'), nil
 }
 
 // oneLine returns a JSON value without line breaks.

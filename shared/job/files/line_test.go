@@ -42,3 +42,18 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+// TestLineKeys: a key is written as encoding/json writes it.
+func TestLineKeys(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", "a b~!", "<", ">", "&", "ü", "\x7f", "\x1f", `\`, "\u2028", "\xff"} {
+		want, err := json.Marshal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := files.Line{Key: key, Outcome: job.OutcomeDone}.AppendTo(nil)
+		if err != nil || !strings.HasPrefix(string(got), `{"key":`+string(want)+",") {
+			t.Errorf("%q is written as %s, %v", key, got, err)
+		}
+	}
+}

@@ -86,7 +86,8 @@ func (c *collecting) later(ctx context.Context) error {
 
 // take stores one line of the result.
 func (c *collecting) take(item results.Item, out, unmatched *lines) error {
-	request := c.asked[operation.HashKey(item.Submitted)]
+	key := operation.HashKey(item.Submitted)
+	request := c.asked[key]
 	if item.Submitted == "" || request == nil || request.line {
 		c.part.Counts.Unmatched++
 		why := unmatchedWhy(item.Submitted == "", request == nil)
@@ -101,7 +102,7 @@ func (c *collecting) take(item results.Item, out, unmatched *lines) error {
 	request.outcome, request.reason = judged.Outcome, c.reasons.of(judged.Why)
 	request.final = c.isFinal(judged.Outcome)
 	c.part.Usage = c.part.Usage.Add(judged.Usage)
-	out.see(operation.HashKey(item.Submitted), judged)
+	out.see(key, judged)
 	if !request.final {
 		return nil
 	}
