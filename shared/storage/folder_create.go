@@ -42,7 +42,7 @@ func (f *folder) createIn(root *os.Root, name string, content io.Reader) error {
 		return err
 	}
 	defer root.Remove(temporary.name) //nolint:errcheck // a later Check finds it
-	_, err = io.Copy(temporary, content)
+	_, err = io.CopyBuffer(temporary, content, make([]byte, copied))
 	if err == nil {
 		err = temporary.Sync()
 	}
@@ -60,6 +60,9 @@ func (f *folder) createIn(root *os.Root, name string, content io.Reader) error {
 	}
 	return cmp.Or(syncTo(root, name), err)
 }
+
+// copied is how many bytes are copied at once. An object may have gigabytes.
+const copied = 256 << 10
 
 // A temporaryFile is a file whose name is below [unfinished].
 type temporaryFile struct {

@@ -36,8 +36,8 @@ func play(role string, out io.Writer) error {
 	switch role {
 	case simulated:
 		return playGemini(os.Getenv(fileVariable), out)
-	case plain:
-		return runPlain(os.Getenv(geminiVariable), os.Getenv(inputVariable), os.Getenv(fileVariable))
+	case plain, plainWithKeys:
+		return runPlain(os.Getenv(geminiVariable), os.Getenv(inputVariable), os.Getenv(fileVariable), role == plainWithKeys)
 	}
 	ctx := context.Background()
 	take := func(context.Context) error { return nil }

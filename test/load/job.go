@@ -25,7 +25,7 @@ type jobPlan struct {
 // A jobRow is one row of the table: a job of so many requests, each of so many bytes.
 type jobRow struct {
 	requests, bytes int
-	alone           bool // the plain program does not run it
+	alone           bool // the plain programs do not run it
 }
 
 func (r jobRow) String() string { return fmt.Sprintf("%d requests of %d bytes", r.requests, r.bytes) }
@@ -67,9 +67,9 @@ func parseJobs(args []string) (jobPlan, error) {
 	var p jobPlan
 	var problems []error
 	flags := flag.NewFlagSet("load jobs", flag.ContinueOnError)
-	compared := flags.String("compared", "100000x200,2000x1000000", "jobs as REQUESTSxBYTES, beside a plain program")
+	compared := flags.String("compared", "100000x200,2000x1000000", "jobs as REQUESTSxBYTES, beside plain programs")
 	alone := flags.String("alone", "1000000x200", "jobs that opledger runs alone; may be empty")
-	flags.IntVar(&p.rounds, "rounds", 3, "in how many rounds, in which the two take turns")
+	flags.IntVar(&p.rounds, "rounds", 3, "in how many rounds, in which the programs take turns")
 	flags.StringVar(&p.folder, "folder", "", "where to write, about five times the largest job")
 	if err := flags.Parse(args); err != nil {
 		return p, err
@@ -125,41 +125,50 @@ func (p jobPlan) row(ctx context.Context, b bench, row jobRow, out io.Writer) er
 		return err
 	}
 	defer os.Remove(input) //nolint:errcheck // the folder is deleted with it
-	var ours, plain cost
-	for round := range p.rounds {
-		c, err := b.product(ctx, input, row)
-		if err != nil {
-			return fmt.Errorf("opledger: %w", err)
+	programs := []program{{"opledger", b.product}}
+	if !row.alone {
+		programs = []program{
+			{"a plain program", func(ctx context.Context, input string, row jobRow) (cost, error) {
+				return b.plain(ctx, plain, input, row)
+			}},
+			{"one that reads its requests, too", func(ctx context.Context, input string, row jobRow) (cost, error) {
+				return b.plain(ctx, plainWithKeys, input, row)
+			}},
+			programs[0],
 		}
-		ours = ours.add(c)
-		if row.alone {
-			continue
-		}
-		if c, err = b.plain(ctx, input, row); err != nil {
-			return fmt.Errorf("the plain program: %w", err)
-		}
-		plain = plain.add(c)
-		_ = round
 	}
-	return p.print(out, row, ours, plain)
+	costs := make([]cost, len(programs))
+	for range p.rounds {
+		for i, program := range programs {
+			c, err := program.run(ctx, input, row)
+			if err != nil {
+				return fmt.Errorf("%s: %w", program.name, err)
+			}
+			costs[i] = costs[i].add(c)
+		}
+	}
+	return p.print(out, row, programs, costs)
 }
 
-func (p jobPlan) print(out io.Writer, row jobRow, ours, plain cost) error {
+// A program does the work of a job.
+type program struct {
+	name string
+	run  func(ctx context.Context, input string, row jobRow) (cost, error)
+}
+
+// print prints what the programs took, in the mean of all rounds, and how many times what each plain one took.
+func (p jobPlan) print(out io.Writer, row jobRow, programs []program, costs []cost) error {
+	seconds := func(d time.Duration) float64 { return d.Seconds() / float64(p.rounds) }
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(w, "%s\tprocessor s\tof it submit\t× plain\tpeak MiB\tof submit\tseconds\t\n", row)
-	line := func(name string, c cost) {
-		seconds := func(d time.Duration) float64 { return d.Seconds() / float64(p.rounds) }
-		ratio := "-"
-		if plain.total() > 0 {
-			ratio = fmt.Sprintf("%.2f", c.total().Seconds()/plain.total().Seconds())
+	_, _ = fmt.Fprintf(w, "%s\tprocessor s\tof it submit\t× plain\t× reading\tpeak MiB\tof submit\tseconds\t\n", row)
+	for i, c := range costs {
+		ratios := []string{"-", "-"}
+		for of := range costs[:len(costs)-1] {
+			ratios[of] = fmt.Sprintf("%.2f", c.total().Seconds()/costs[of].total().Seconds())
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%s\t%d\t%d\t%.1f\t\n", name, seconds(c.total()), seconds(c.submit), ratio,
-			c.peak>>20, c.submits>>20, seconds(c.elapsed))
+		_, _ = fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%s\t%s\t%d\t%d\t%.1f\t\n", programs[i].name, seconds(c.total()),
+			seconds(c.submit), ratios[0], ratios[1], c.peak>>20, c.submits>>20, seconds(c.elapsed))
 	}
-	if !row.alone {
-		line("a plain program", plain)
-	}
-	line("opledger", ours)
 	_, _ = fmt.Fprintln(w)
 	return w.Flush()
 }

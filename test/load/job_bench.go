@@ -25,6 +25,7 @@ import (
 const (
 	simulated      = "gemini"
 	plain          = "plain"
+	plainWithKeys  = "plain with keys"
 	geminiVariable = "OPLEDGER_LOAD_GEMINI"
 	inputVariable  = "OPLEDGER_LOAD_INPUT"
 )
@@ -78,8 +79,8 @@ func end(cmd *exec.Cmd) {
 	}
 }
 
-// plain runs the plain program on an input.
-func (b bench) plain(ctx context.Context, input string, row jobRow) (cost, error) {
+// plain runs the plain program, in one of its roles, on an input.
+func (b bench) plain(ctx context.Context, role, input string, row jobRow) (cost, error) {
 	address, stop, err := b.gemini(ctx)
 	if err != nil {
 		return cost{}, err
@@ -88,7 +89,7 @@ func (b bench) plain(ctx context.Context, input string, row jobRow) (cost, error
 	output := filepath.Join(b.dir, "plain.jsonl")
 	defer os.Remove(output) //nolint:errcheck // the folder is deleted with it
 	began := time.Now()
-	computed, peak, err := toItsEnd(b.command(ctx, b.self, nil, roleVariable+"="+plain, geminiVariable+"="+address,
+	computed, peak, err := toItsEnd(b.command(ctx, b.self, nil, roleVariable+"="+role, geminiVariable+"="+address,
 		inputVariable+"="+input, fileVariable+"="+output))
 	if err != nil {
 		return cost{}, err

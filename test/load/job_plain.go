@@ -19,6 +19,8 @@ type plainProgram struct {
 	gemini string // its address
 	merged *bufio.Writer
 	seen   map[string]bool
+	// asked are the keys of its requests, each of which must have a result; nil: it does not read them.
+	asked map[string]bool
 }
 
 // The bounds of a piece, as opledger has them.
@@ -27,8 +29,8 @@ const (
 	pieceBytes    = 200 << 20
 )
 
-// runPlain is the whole program.
-func runPlain(gemini, input, output string) (err error) {
+// runPlain is the whole program. keys: it reads the keys of its requests, too.
+func runPlain(gemini, input, output string, keys bool) (err error) {
 	from, err := os.Open(input)
 	if err != nil {
 		return err
@@ -40,6 +42,9 @@ func runPlain(gemini, input, output string) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	p := plainProgram{gemini: gemini, merged: bufio.NewWriterSize(to, 256<<10), seen: map[string]bool{}}
+	if keys {
+		p.asked = map[string]bool{}
+	}
 	names, err := p.submit(from)
 	if err != nil {
 		return err
@@ -51,6 +56,11 @@ func runPlain(gemini, input, output string) (err error) {
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for key := range p.asked {
+		if !p.seen[key] {
+			return fmt.Errorf("there is no result of %s", key)
 		}
 	}
 	return p.merged.Flush()
@@ -74,6 +84,19 @@ func (p *plainProgram) submit(input io.Reader) (names []string, err error) {
 			if err := end(); err != nil {
 				return nil, err
 			}
+		}
+		if p.asked != nil {
+			var line struct {
+				Key     string
+				Request json.RawMessage
+			}
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+				return nil, err
+			}
+			if line.Key == "" || line.Request == nil || p.asked[line.Key] {
+				return nil, fmt.Errorf("no request: %s", lines.Bytes())
+			}
+			p.asked[line.Key] = true
 		}
 		piece.Write(lines.Bytes())
 		piece.WriteByte('\n')

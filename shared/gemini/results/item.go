@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -96,15 +97,18 @@ func scan(text []byte) (w wire, plain bool) {
 	}
 	plain = true
 	c.Object(func(name []byte) {
-		for _, member := range []struct {
-			name string
-			to   *json.RawMessage
-		}{{"key", &w.Key}, {"response", &w.Response}, {"error", &w.Error}, {"metadata", &w.Metadata}} {
-			if string(name) == member.name {
-				*member.to = c.Value()
-				return
-			}
-			plain = plain && !strings.EqualFold(string(name), member.name)
+		switch string(name) {
+		case "key":
+			w.Key = c.Value()
+		case "response":
+			w.Response = c.Value()
+		case "error":
+			w.Error = c.Value()
+		case "metadata":
+			w.Metadata = c.Value()
+		default:
+			nearly := func(member string) bool { return strings.EqualFold(string(name), member) }
+			plain = plain && !slices.ContainsFunc([]string{"key", "response", "error", "metadata"}, nearly)
 		}
 	})
 	if !plain {

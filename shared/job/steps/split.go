@@ -41,7 +41,7 @@ func (o Options) split(ctx context.Context, task effect.Task) ([]ledger.Write, e
 	}
 	s := splitting{
 		Options: o, lease: task.Lease, job: j, sum: sha256.New(),
-		seen:   make(map[operation.KeyHash]struct{}),
+		seen:   make(map[operation.KeyHash]struct{}, min(max(j.Input.Requests, 0), 1<<20)),
 		cutter: job.NewCutter(j.Options, j.Input.Object, j.Cut),
 	}
 	problem, err := s.read(ctx)
