@@ -72,6 +72,7 @@ type setting struct {
 	bucket    bool                            // job storage is a bucket
 	held      bool                            // the test itself ends batches
 	firestore bool                            // the ledger is in the emulator
+	store     func(ledger.Store) ledger.Store // of all
 	worker    func(ledger.Store) ledger.Store // of the workers alone; passes have their own
 	killer    *killer                         // ends the workers, the passes and the operator's command
 	storage   func(storage.Storage) storage.Storage
@@ -93,6 +94,9 @@ func newWorld(t testing.TB, s setting) *world {
 	w.sim = geminisim.New(w.setting.sim)
 	t.Cleanup(w.sim.Close)
 	w.stored = w.openStore()
+	if s.store != nil {
+		w.stored = s.store(w.stored)
+	}
 	w.ledger = w.over(w.stored, w.outbox)
 	w.options = steps.Options{Storage: w.openStorage(), Now: w.clock.Now, Log: logging.New(w.log, "p")}
 	w.openGemini()
