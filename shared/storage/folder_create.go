@@ -42,17 +42,21 @@ func (f *folder) createIn(root *os.Root, name string, content io.Reader) error {
 		return err
 	}
 	defer root.Remove(temporary.name) //nolint:errcheck // a later Check finds it
-	_, err = io.CopyBuffer(temporary, content, make([]byte, copied))
-	if err == nil {
-		err = temporary.Sync()
+	if _, err := io.CopyBuffer(temporary, content, make([]byte, copied)); err != nil {
+		return cmp.Or(err, temporary.Close())
 	}
-	if err = cmp.Or(err, temporary.Close()); err != nil {
+	return f.finish(root, temporary, name)
+}
+
+// finish gives a temporary file its name. ErrExists: one has the name, and is durable.
+func (f *folder) finish(root *os.Root, temporary *temporaryFile, name string) error {
+	if err := cmp.Or(temporary.Sync(), temporary.Close()); err != nil {
 		return err
 	}
 	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
 	}
-	err = f.link(root, temporary.name, name)
+	err := f.link(root, temporary.name, name)
 	if errors.Is(err, fs.ErrExist) {
 		err = ErrExists
 	} else if err != nil {
@@ -84,18 +88,24 @@ func (f *folder) temporary(root *os.Root) (*temporaryFile, error) {
 
 // inside runs do in the folder, which it makes if it is not there.
 func (f *folder) inside(do func(root *os.Root) error) error {
-	root, err := os.OpenRoot(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeFolder(f.path); err != nil {
-			return err
-		}
-		root, err = os.OpenRoot(f.path)
-	}
+	root, err := f.openRoot()
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // what counts is synced
 	return do(root)
+}
+
+// openRoot opens the folder, which it makes if it is not there.
+func (f *folder) openRoot() (*os.Root, error) {
+	root, err := os.OpenRoot(f.path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return root, err
+	}
+	if err := makeFolder(f.path); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(f.path)
 }
 
 // makeFolder makes a folder, and those above it that are not there, durably.

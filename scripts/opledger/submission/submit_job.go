@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -82,20 +81,16 @@ func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args [
 	return w.Do(ctx, func() error { return submitJob(ctx, in, w.Ledger, s, request) })
 }
 
-// submitJob writes the canonical input to a temporary file, stores that in s, unless it is there, and submits
-// the job.
+// submitJob writes the canonical input to a draft, stores that in s, unless it is there, and submits the job.
 func submitJob(
 	ctx context.Context, in jobInput, l *ledger.Ledger, s storage.Storage, request ledger.JobRequest,
 ) (err error) {
-	temporary, err := os.CreateTemp("", "opledger-job-*.jsonl")
+	draft, err := in.draft(s)
 	if err != nil {
-		return fmt.Errorf("making a file for the canonical input: %w; $TMPDIR chooses the folder", err)
+		return err
 	}
-	defer func() {
-		_ = temporary.Close() // it is of no further use
-		err = errors.Join(err, os.Remove(temporary.Name()))
-	}()
-	summary, err := in.canonicalize(ctx, temporary, request)
+	defer func() { err = errors.Join(err, draft.Discard()) }()
+	summary, err := in.canonicalize(ctx, draft, request)
 	if err != nil {
 		return err
 	}
@@ -104,7 +99,7 @@ func submitJob(
 	}
 	submitted, err := files.Accept(ctx, l, s, request)
 	if errors.Is(err, files.ErrInput) && !errors.Is(err, files.ErrExpired) && !errors.Is(err, ledger.ErrJobDiffers) {
-		if err := in.store(ctx, s, files.Input(request.Key, summary.SHA256), temporary); err != nil {
+		if err := store(ctx, s, draft, files.Input(request.Key, summary.SHA256)); err != nil {
 			return terminal.Unread(err)
 		}
 		submitted, err = files.Accept(ctx, l, s, request)

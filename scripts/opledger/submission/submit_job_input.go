@@ -159,17 +159,3 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 	return n, err //nolint:wrapcheck // the caller names the input
 }
-
-// store creates the input in job storage. One that is there is the same: its name has its digest.
-func (in jobInput) store(ctx context.Context, s storage.Storage, name string, content *os.File) error {
-	if _, err := content.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("reading the canonical input: %w", err)
-	}
-	p := terminal.NewProgress(in.outside)
-	defer p.End()
-	_, err := s.Create(ctx, name, &reader{ctx: ctx, name: "job storage", content: content, progress: p})
-	if err != nil && !errors.Is(err, storage.ErrExists) {
-		return fmt.Errorf("storing the input in %s: %w; the same command again is safe", s, err)
-	}
-	return nil
-}
