@@ -13,8 +13,12 @@ import (
 const again = "again"
 
 // settle reads the part's requests a second time. What is to be sent again is copied; what ended otherwise
-// than done is copied to the failed ones; what has no line gets one, or is sent again.
+// than done is copied to the failed ones; what has no line gets one, or is sent again. Where all are done there is
+// nothing to read them for.
 func (c *collecting) settle(ctx context.Context) error {
+	if c.allDone() {
+		return nil
+	}
 	out, failed, copies := c.lines(ctx, files.Results), c.lines(ctx, files.Failed), c.lines(ctx, again)
 	defer func() { _, _, _ = out.Abort(), failed.Abort(), copies.Abort() }() // they were closed, or an error is returned
 	reasons := c.reasons.texts()
@@ -47,6 +51,15 @@ func (c *collecting) settle(ctx context.Context) error {
 		}
 	}
 	return c.settled(out, failed, copies)
+}
+
+func (c *collecting) allDone() bool {
+	for _, request := range c.asked {
+		if request.outcome != job.OutcomeDone {
+			return false
+		}
+	}
+	return true
 }
 
 // fail writes a request that ended otherwise than done. missing: it has no line in the results yet.
