@@ -48,11 +48,7 @@ func (c *Cursor) Value() []byte {
 	case '{', '[':
 		c.skipNested()
 	default:
-		end := bytes.IndexAny(c.text[c.at:], " \t\r\n,]}")
-		if end < 0 {
-			end = len(c.text) - c.at
-		}
-		c.at += end
+		c.skipScalar()
 	}
 	return c.text[began:c.at]
 }
@@ -114,6 +110,16 @@ func (c *Cursor) orSkip(read func()) {
 	began := c.at
 	if read(); c.at == began {
 		c.Value()
+	}
+}
+
+// skipScalar skips a number or a word.
+func (c *Cursor) skipScalar() {
+	for ; c.at < len(c.text); c.at++ {
+		switch c.text[c.at] {
+		case ' ', '\t', '\r', '\n', ',', ']', '}':
+			return
+		}
 	}
 }
 

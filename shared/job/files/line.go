@@ -55,7 +55,9 @@ func (l Line) AppendTo(to []byte) ([]byte, error) {
 	}
 	to = strconv.AppendInt(append(to, `,"attempts":`...), int64(l.Attempts), 10)
 	if l.Batch != "" {
-		to = strconv.AppendQuote(append(to, `,"batch":`...), string(l.Batch)) // letters, digits and a slash
+		if to, err = appendText(append(to, `,"batch":`...), string(l.Batch)); err != nil {
+			return nil, fmt.Errorf("encoding a batch: %w", err)
+		}
 	}
 	return append(to, "}\n"...), nil
 }
