@@ -61,9 +61,15 @@ func TestDraftBreaks(t *testing.T) {
 		object string
 		err    error
 	}{
-		"the disk is full":         {func(s storage.Storage) { storage.BreakFiles(s, 5, syscall.ENOSPC) }, "a", syscall.ENOSPC},
-		"the disk cannot sync":     {func(s storage.Storage) { storage.BreakFiles(s, 1<<20, syscall.EIO) }, "a", syscall.EIO},
-		"there are no hard links":  {func(s storage.Storage) { storage.RefuseLinks(s, syscall.EPERM) }, "a", syscall.EPERM},
+		"the disk is full": {
+			func(s storage.Storage) { storage.BreakFiles(s, 5, syscall.ENOSPC) }, "a", syscall.ENOSPC,
+		},
+		"the disk cannot sync": {
+			func(s storage.Storage) { storage.BreakFiles(s, 1<<20, syscall.EIO) }, "a", syscall.EIO,
+		},
+		"there are no hard links": {
+			func(s storage.Storage) { storage.RefuseLinks(s, syscall.EPERM) }, "a", syscall.EPERM,
+		},
 		"the name leads elsewhere": {func(storage.Storage) {}, "../a", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +120,8 @@ func TestDraftNowhere(t *testing.T) {
 	}
 	w := newFolder(t)
 	w.create("a", "x")
-	if _, err := storage.NewDraft(opened(t, w.folder+"/a/jobs", "")); err == nil || !strings.Contains(err.Error(), "a/jobs") {
+	_, err := storage.NewDraft(opened(t, w.folder+"/a/jobs", ""))
+	if err == nil || !strings.Contains(err.Error(), "a/jobs") {
 		t.Error(err)
 	}
 }

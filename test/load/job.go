@@ -74,11 +74,13 @@ func parseJobs(args []string) (jobPlan, error) {
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
-	for name, text := range map[string]string{"compared": *compared, "alone": *alone} {
-		for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' }) {
+	for _, list := range []struct {
+		name, text string
+	}{{"compared", *compared}, {"alone", *alone}} {
+		for field := range strings.FieldsFuncSeq(list.text, func(r rune) bool { return r == ',' }) {
 			row, err := parseRow(field)
-			if row.alone = name == "alone"; err != nil {
-				problems = append(problems, fmt.Errorf("--%s: %w", name, err))
+			if row.alone = list.name == "alone"; err != nil {
+				problems = append(problems, fmt.Errorf("--%s: %w", list.name, err))
 			}
 			p.rows = append(p.rows, row)
 		}
@@ -97,7 +99,7 @@ func parseRow(text string) (jobRow, error) {
 	n, err := strconv.Atoi(requests)
 	bytes, sizeErr := strconv.Atoi(size)
 	if err != nil || sizeErr != nil || n < 1 || bytes < leastBytes {
-		return jobRow{}, fmt.Errorf("%q is no job such as 1000x200, of requests of at least %d bytes", text, leastBytes)
+		return jobRow{}, fmt.Errorf("%q is no job such as 1000x%d, of requests of at least so many bytes", text, leastBytes)
 	}
 	return jobRow{requests: n, bytes: bytes}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,59 @@ func TestBadFlags(t *testing.T) {
 	for _, want := range []string{`"many"`, `"0"`, "--duration", "--rounds", `"fast"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}
+
+// TestJobs: each program does its jobs, and has a row in the table of each.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	args := []string{"jobs", "--compared", "300x200,3x100000", "--alone", "20x150", "--rounds", "1"}
+	if err := run(t.Context(), append(args, "--folder", t.TempDir()), &out); err != nil {
+		t.Fatal(err)
+	}
+	for want, rows := range map[string]int{
+		"300 requests of 200 bytes": 4, "3 requests of 100000 bytes": 4, "20 requests of 150 bytes": 2,
+	} {
+		_, table, found := strings.Cut(out.String(), want)
+		if table, _, _ = strings.Cut(table, "\n\n"); !found || strings.Count(table, "\n") != rows-1 {
+			t.Errorf("no table of %d rows for %s in\n%s", rows, want, out.String())
+		}
+	}
+}
+
+func TestBadJobs(t *testing.T) {
+	t.Parallel()
+	args := []string{"jobs", "--compared", "10,0x200", "--alone", "10x149", "--rounds", "0", "fast"}
+	err := run(t.Context(), args, &bytes.Buffer{})
+	for _, want := range []string{`--compared: "10"`, `"0x200"`, `--alone: "10x149"`, "--rounds", `"fast"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}
+
+// TestCheckOutput: results that lack a key, have one twice, or have another's answer are refused.
+func TestCheckOutput(t *testing.T) {
+	t.Parallel()
+	line := func(key, of string) string { return `{"key":"` + key + `","response":"Result of ` + of + `"}` + "\n" }
+	first, second := requestKey(0), requestKey(1)
+	for text, says := range map[string]string{
+		line(first, first) + line(second, second): "",
+		line(second, second):                      "have 1 lines",
+		line(first, first) + line(first, first):   "a second time",
+		line(first, second):                       "is not the answer",
+		line("review-7", "review-7"):              "of no request",
+		"{":                                       "reading the results",
+	} {
+		path := filepath.Join(t.TempDir(), "results.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := checkOutput(path, jobRow{requests: 2})
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", text, err, says)
 		}
 	}
 }

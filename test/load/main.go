@@ -14,6 +14,15 @@
 // The callers share the machine with the servers, so the ratios count and not the rates. The last column
 // is the processor time of the server for each delivery, which other work on the machine changes least.
 // Each answer is checked; a wrong one ends the run.
+//
+// With jobs as its first argument it measures jobs:
+//
+//	go run ./test/load jobs [--compared 100000x200,2000x1000000] [--alone 1000000x200] [--rounds 3]
+//
+// The command submit job, and serve with job storage in a folder, do a job against a simulated Gemini, which is
+// a process of its own, with its files on disk. Two plain programs do the same work, each against a fresh
+// simulator: one reads only the results, the other its requests' keys, too. The processor time is that of the
+// programs alone. Each output is checked: it has each key once, with the answer to it.
 package main
 
 import (

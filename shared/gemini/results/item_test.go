@@ -90,11 +90,14 @@ func TestItemsAsJSON(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		`{"key":"a","response":{"b":[1, 2]}}`, ` { "key" : "a" , "error" : {"code":13} } `, `{"KEY":"a","Response":1}`,
-		`{"\u006bey":"a","response":1}`, "{\"\u212aey\":\"a\",\"re\u017fponse\":1}", `{"key":"a","key":"b","response":1,"response":2}`,
-		`{"key":"a","Key":"b","response":1}`, `{"key":"a","response":1,"RESPONSE":null}`, `{"key":null,"metadata":{"key":"m"},"response":1}`,
-		`{"key":"","metadata":{"KEY":7},"response":1}`, `{"key":-0.5e3,"response":1}`, `{"key":true,"metadata":7,"response":1}`,
-		`{"key":"a","response":null,"error":null}`, `{"key":"a","response":1,"error":{}}`, `{}`, `null`, `[]`, `7`, `"a"`, `{"key":"a"`,
-		"{\"key\":\"\xff\",\"response\":\"\xff\"}", "{\"key\":\"a\",\"\xff\":1,\"response\":1}", `{"key":"\ud83d\ude00\ud800","response":1}`,
+		`{"\u006bey":"a","response":1}`, "{\"\u212aey\":\"a\",\"re\u017fponse\":1}",
+		`{"key":"a","key":"b","response":1,"response":2}`, `{"key":"a","Key":"b","response":1}`,
+		`{"key":"a","response":1,"RESPONSE":null}`, `{"key":null,"metadata":{"key":"m"},"response":1}`,
+		`{"key":"","metadata":{"KEY":7},"response":1}`, `{"key":-0.5e3,"response":1}`,
+		`{"key":true,"metadata":7,"response":1}`, `{"key":"a","response":null,"error":null}`,
+		`{"key":"a","response":1,"error":{}}`, `{}`, `null`, `[]`, `7`, `"a"`, `{"key":"a"`,
+		"{\"key\":\"\xff\",\"response\":\"\xff\"}", "{\"key\":\"a\",\"\xff\":1,\"response\":1}",
+		`{"key":"\ud83d\ude00\ud800","response":1}`,
 	} {
 		var want struct{ Key, Metadata, Response, Error json.RawMessage }
 		usable := json.Unmarshal([]byte(line), &want) == nil
@@ -103,9 +106,10 @@ func TestItemsAsJSON(t *testing.T) {
 			t.Fatalf("%s: %d items, %v", line, len(items), err)
 		}
 		got := items[0]
-		switch failed := len(want.Error) > 0 && string(want.Error) != "null"; {
+		there := func(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
+		switch failed := there(want.Error); {
 		case failed && string(got.Error) == string(want.Error):
-		case !failed && len(want.Response) > 0 && string(want.Response) != "null" && string(got.Response) == string(want.Response):
+		case !failed && there(want.Response) && string(got.Response) == string(want.Response):
 		case !failed && got.Response == nil && strings.Contains(string(got.Error), "opledger: "):
 		default:
 			t.Errorf("%s: %s, %s", line, got.Response, got.Error)

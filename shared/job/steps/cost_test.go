@@ -96,7 +96,8 @@ func (w *world) deliverAll() {
 			if _, err := w.ledger.Operations.Ingest(w.Context(), operation.Event{
 				Name: operation.Name{Key: operation.Key(b.Name), Resource: b.Name}, DeliveryID: "of-" + b.Name,
 				Source: operation.Webhook, State: operation.Succeeded, UpdateTime: b.UpdateTime,
-				CorrelationID: fmt.Sprint(b.UserMetadata[gemini.CorrelationKey]), Result: operation.Result{OutputFile: b.ResultFile},
+				CorrelationID: fmt.Sprint(b.UserMetadata[gemini.CorrelationKey]),
+				Result:        operation.Result{OutputFile: b.ResultFile},
 			}); err != nil {
 				w.Fatal(err)
 			}
