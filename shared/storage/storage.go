@@ -3,8 +3,8 @@
 //
 // An object is visible only whole. Create and Compose replace nothing: in a bucket by the generation
 // precondition 0, in a folder by a link, which fails where the name exists. Until then its bytes are in
-// .unfinished/, where no name leads: a temporary file, or an intermediate object of Compose. A crash
-// leaves them there, and Check deletes them a day later.
+// .unfinished/, where no name leads: a temporary file, which a Draft is, too, or an intermediate object of
+// Compose. A crash leaves them there, and Check deletes them a day later.
 //
 // Create and Compose that fail leave the whole object or none. Where the answer of Cloud Storage was lost,
 // they query the object, which carries a nonce of its call. A process that died, or whose query failed as

@@ -1,7 +1,6 @@
 package steps_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -9,27 +8,13 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
 )
 
 // mostWrites is how many documents a batch of a job may write, from the submission to the end of the job, beside
 // look-ups. test/load/README.md states how many it does.
 const mostWrites = 30
-
-// A countingStore counts the documents that were written and deleted: Firestore bills each.
-type countingStore struct {
-	ledger.Store
-	writes int
-}
-
-// Commit implements ledger.Store.
-func (s *countingStore) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
-	tokens, err := s.Store.Commit(ctx, writes...)
-	if err == nil {
-		s.writes += len(writes)
-	}
-	return tokens, err
-}
 
 // TestWhatAJobWrites: a job writes few documents for each batch, and none for a request. Its deliveries come, and
 // nothing is looked up.
@@ -40,21 +25,21 @@ func TestWhatAJobWrites(t *testing.T) {
 		faults  geminisim.Faults
 		options job.Options
 	}{
-		"all is done":              {},
-		"some are sent again":      {faults: geminisim.Faults{ItemErrors: 0.2}, options: job.Options{MaxAttempts: 2}},
-		"lines are missing":        {faults: geminisim.Faults{MissingLines: 0.2}, options: job.Options{MaxAttempts: 2}},
-		"lines belong to no other": {faults: geminisim.Faults{ForeignLines: 0.2}},
+		"all is done":         {},
+		"some are sent again": {faults: geminisim.Faults{ItemErrors: 0.2}, options: job.Options{MaxAttempts: 2}},
+		"lines are missing":   {faults: geminisim.Faults{MissingLines: 0.2}, options: job.Options{MaxAttempts: 2}},
+		"lines are foreign":   {faults: geminisim.Faults{ForeignLines: 0.2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			written := map[int]int{}
 			for _, each := range []int{20, 200} {
-				count := &countingStore{}
+				var store *ledgertest.Counting
 				w := newWorld(t, setting{
 					sim: geminisim.Config{Seed: 5, Faults: c.faults},
 					store: func(s ledger.Store) ledger.Store {
-						count.Store = s
-						return count
+						store = ledgertest.Count(s)
+						return store
 					},
 				})
 				options := c.options
@@ -65,12 +50,13 @@ func TestWhatAJobWrites(t *testing.T) {
 				if all < batches || c.options.MaxAttempts > 1 && all == batches {
 					t.Errorf("%d requests made %d batches", batches*each, all)
 				}
+				writes := store.Counts().Writes
 				t.Logf("%d requests in %d batches: %.1f writes for each batch", batches*each, all,
-					float64(count.writes)/float64(all))
-				if count.writes > mostWrites*all {
-					t.Errorf("%d batches wrote %d documents, more than %d for each", all, count.writes, mostWrites)
+					float64(writes)/float64(all))
+				if writes > mostWrites*all {
+					t.Errorf("%d batches wrote %d documents, more than %d for each", all, writes, mostWrites)
 				}
-				written[each] = count.writes
+				written[each] = writes
 			}
 			if c.options.MaxAttempts == 0 && written[20] != written[200] {
 				t.Errorf("ten times the requests write %d documents, not %d", written[200], written[20])
