@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/gemini/api"
@@ -47,7 +48,7 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 	}
 	err = o.Canceller.Cancel(ctx, operation.Name{Key: rec.Key, Resource: rec.Name})
 	if answer, ok := errors.AsType[*api.Error](err); ok && answer.Status == http.StatusNotFound && p.Released != nil {
-		return o.abandon(ctx, p.Batch, by)
+		return o.unknown(ctx, p, rec.MissingSince, by, err)
 	}
 	if err != nil {
 		return fmt.Errorf("asking Gemini to cancel %s: %w", p.Batch, err)
@@ -55,9 +56,18 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 	return nil
 }
 
-// abandon ends the waiting for a released batch that Gemini does not know any more: for that, too, one is released.
-func (o Options) abandon(ctx context.Context, batch operation.Key, by ledger.Decision) error {
-	_, err := o.Ledger.Operations.Abandon(ctx, batch, by)
+// missingFor is for how long look-ups, too, must not have found a released batch before it is not waited for.
+const missingFor = time.Hour
+
+// unknown ends the waiting for a released batch that Gemini does not know any more: for that, too, one is released. A
+// single 404 proves nothing, so until then Gemini is asked again. since is when look-ups began
+// not to find it.
+func (o Options) unknown(ctx context.Context, p job.Part, since time.Time, by ledger.Decision, cause error) error {
+	if since.IsZero() || o.Now().Sub(since) < o.paced(missingFor) {
+		return effect.Postpone(cause, o.paced(whileDenied))
+	}
+	o.deleteInputs(ctx, p)
+	_, err := o.Ledger.Operations.Abandon(ctx, p.Batch, by)
 	if errors.Is(err, ledger.ErrSettled) {
 		return nil
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
@@ -70,47 +72,75 @@ func TestCancelledElsewhere(t *testing.T) {
 
 var stuck = ledger.Decision{By: operator, Why: "stuck for days"}
 
-// TestRelease: a released batch is asked to cancel, also where Gemini does not know it any more, and is never
-// collected, also where it succeeds. Its requests are in another part, whose round counts it [J5, J6].
+// TestRelease: a released batch is asked to cancel, and is never collected, also where it succeeds. Its requests are in
+// another part, whose round counts it [J5, J6].
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	for name, status := range map[string]int{"known": 0, "unknown": http.StatusNotFound} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, setting{held: true})
-			w.sim.Script("opledger:"+string(first), geminisim.Script{
-				Hold: geminisim.StateRunning, Faults: &geminisim.Faults{CancelsIgnored: 1},
-			})
-			if status != 0 {
-				w.answers(geminisim.OpCancel, status, "Requested entity was not found.")
-			}
-			w.submit(requests(4), job.Options{MaxAttempts: 2})
-			w.drain()
-			late := w.part(1).Batch
-			if _, err := w.ledger.Jobs.Release(t.Context(), first, stuck); err != nil {
-				t.Fatal(err)
-			}
-			w.drain()
-			if e := w.effectOf(first, job.StepCancel); e.State != ledger.EffectDone {
-				t.Errorf("the cancellation is %s: %s", e.State, e.LastError)
-			}
-			if abandoned := w.record(late).Abandoned; (abandoned != nil) != (status != 0) {
-				t.Errorf("it is waited for no more: %+v", abandoned)
-			}
-			if err := w.sim.SetState(string(late), geminisim.StateSucceeded); err != nil {
-				t.Fatal(err)
-			}
-			w.held = false
-			w.settle()
-			j := w.ended()
-			if p := w.part(1); p.State != job.Released || len(p.Final) > 0 || j.Counts.Done != 4 || w.part(2).Round != 2 ||
-				w.effectOf(late, job.StepCollect).State != ledger.EffectDone {
-				t.Errorf("the part is %+v, of %+v", p, j)
-			}
-			if line := w.lineOf("k0001"); line.Batch != w.part(2).Batch || line.Attempts != 2 {
-				t.Errorf("the line is %+v", line)
-			}
-		})
+	w := newWorld(t, setting{held: true})
+	w.sim.Script("opledger:"+string(first), geminisim.Script{
+		Hold: geminisim.StateRunning, Faults: &geminisim.Faults{CancelsIgnored: 1},
+	})
+	w.submit(requests(4), job.Options{MaxAttempts: 2})
+	w.drain()
+	late := w.release()
+	if e := w.effectOf(first, job.StepCancel); e.State != ledger.EffectDone {
+		t.Errorf("the cancellation is %s: %s", e.State, e.LastError)
+	}
+	if err := w.sim.SetState(string(late), geminisim.StateSucceeded); err != nil {
+		t.Fatal(err)
+	}
+	w.held = false
+	w.settle()
+	j := w.ended()
+	if p := w.part(1); p.State != job.Released || len(p.Final) > 0 || j.Counts.Done != 4 || w.part(2).Round != 2 ||
+		w.effectOf(late, job.StepCollect).State != ledger.EffectDone {
+		t.Errorf("the part is %+v, of %+v", p, j)
+	}
+	if line := w.lineOf("k0001"); line.Batch != w.part(2).Batch || line.Attempts != 2 {
+		t.Errorf("the line is %+v", line)
+	}
+}
+
+// release releases the first part, and returns its batch.
+func (w *world) release() operation.Key {
+	w.Helper()
+	late := w.part(1).Batch
+	if _, err := w.ledger.Jobs.Release(w.Context(), first, stuck); err != nil {
+		w.Fatal(err)
+	}
+	w.drain()
+	return late
+}
+
+// TestReleaseUnknown: a released batch that Gemini does not know any more is waited for until look-ups, too, have not
+// found it for an hour [J6].
+func TestReleaseUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{held: true})
+	w.sim.Script("opledger:"+string(first), geminisim.Script{Hold: geminisim.StateRunning})
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodDelete, "/v1beta/"+string(w.part(1).Batch), http.NoBody)
+	r.Header.Set("X-Goog-Api-Key", "key")
+	w.sim.ServeHTTP(httptest.NewRecorder(), r)
+	late := w.release()
+	for range time.Hour / interval {
+		w.later(interval)
+	}
+	if rec, e := w.record(late), w.effectOf(first, job.StepCancel); rec.Abandoned != nil || e.Failing != nil {
+		t.Errorf("it is abandoned %+v, and its cancellation failing %+v", rec.Abandoned, e.Failing)
+	}
+	for range 3 {
+		w.later(interval)
+	}
+	rec, e := w.record(late), w.effectOf(first, job.StepCancel)
+	if rec.Abandoned == nil || rec.Abandoned.By != operator || e.State != ledger.EffectDone {
+		t.Errorf("it is abandoned %+v, and its cancellation %s", rec.Abandoned, e.State)
+	}
+	w.held = false
+	w.settle()
+	if j := w.ended(); j.Counts.Done != 4 || j.Twins != 1 {
+		t.Errorf("%+v, %d twins", j.Counts, j.Twins)
 	}
 }
 
