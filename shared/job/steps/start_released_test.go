@@ -12,7 +12,7 @@ import (
 // have their answers from the next one [J6].
 func TestReleasedLate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, setting{sim: geminisim.Config{Faults: geminisim.Faults{CreatesLost: 1}}})
+	w := newWorld(t, setting{sim: geminisim.Config{Speed: 1e6, Faults: geminisim.Faults{CreatesLost: 1}}})
 	w.sim.ScriptPrefix("opledger:"+string(first), geminisim.Script{Hold: geminisim.StateRunning})
 	w.submit(requests(4), job.Options{})
 	w.drain()

@@ -302,7 +302,7 @@ func TestTwin(t *testing.T) {
 			}
 			return answer, err
 		})
-	}, sim: geminisim.Config{Faults: geminisim.Faults{CreatesTwice: 1}}})
+	}, sim: geminisim.Config{Speed: 1e6, Faults: geminisim.Faults{CreatesTwice: 1}}})
 	w.submit(requests(4), job.Options{MaxAttempts: 1})
 	w.settle()
 	j := w.ended()
