@@ -3,11 +3,14 @@ package webhook_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
 )
@@ -39,6 +42,32 @@ func TestCorrelationID(t *testing.T) {
 		t.Errorf("%+v", rec)
 	}
 	w.wantLookUps(0)
+}
+
+// TestTwin: a delivery about a second batch of a job's part is accepted, and the first one raises an alert [J2].
+func TestTwin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	const own, twin = "batches/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "batches/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	part := job.Part{Key: "jobs/nightly/00001"}
+	submitted, err := w.ledger.Jobs.Submit(t.Context(), ledgertest.JobRequest(1, job.Options{}))
+	if err == nil {
+		_, err = w.ledger.Jobs.Bind(t.Context(), part, submitted.Job, operation.Name{Key: own, Resource: own})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range []string{"m1", "m2"} {
+		body := fmt.Sprintf(`{"type":"batch.succeeded","timestamp":%q,"data":{"id":%q,`+
+			`"user_metadata":{"opledger_correlation_id":%q}}}`, t1, twin, part.Key)
+		if answer := w.deliver(id, body); answer.Status != http.StatusOK {
+			t.Errorf("%s: %+v", id, answer)
+		}
+		alerts := slices.DeleteFunc(w.logged(), func(line map[string]any) bool { return line["reason"] != "twin" })
+		if want := 1 - i; len(alerts) != want || want > 0 && alerts[0]["operation"] != twin {
+			t.Errorf("%s: the alerts are %v, want %d", id, alerts, want)
+		}
+	}
 }
 
 // TestCanaryIsNoException: a delivery that settles an operation is answered 200 once it is stored,
