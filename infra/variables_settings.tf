@@ -128,7 +128,7 @@ variable "results_kept" {
 }
 
 variable "max_batches" {
-  description = "OPLEDGER_MAX_BATCHES: how many batches run at once, of all jobs together and with those of others that a pass has listed; Gemini lets a project have 100."
+  description = "OPLEDGER_MAX_BATCHES: how many batches of jobs run at once, of all jobs together; with those of others that a pass has listed at most 100."
   type        = number
   default     = null
 

@@ -35,8 +35,8 @@ type Ledger struct {
 	// ResultsKept is how long Gemini keeps a batch's result after its end, by its guide. An item that is
 	// too large for the ledger can be fetched for a replay for so long.
 	ResultsKept time.Duration `env:"OPLEDGER_RESULTS_KEPT" envDefault:"1008h"`
-	// MaxBatches is how many batches run at once, of all jobs together and with those of others that a pass has
-	// listed, from 1 to 100. Gemini lets a project have 100.
+	// MaxBatches is how many batches of jobs run at once, of all jobs together, from 1 to 100. With those of others
+	// that a pass has listed they are at most 100, as Gemini allows.
 	MaxBatches int `env:"OPLEDGER_MAX_BATCHES" envDefault:"80"`
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.

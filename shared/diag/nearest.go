@@ -49,12 +49,17 @@ func DidYouMean[Word ~string](word string, known []Word) string {
 // two that are swapped; it may be about one in three letters. Of equally near words it returns the
 // first.
 func Nearest[Word ~string](word string, known []Word) (Word, bool) {
-	var nearest Word
-	typed := []rune(strings.ToLower(word))
-	least := (len(typed)+1)/3 + 1
-	if len(typed) < 3 {
-		least = 1 // another case alone: any two short words are near each other
+	most := (len([]rune(word)) + 1) / 3
+	if len([]rune(word)) < 3 {
+		most = 0 // another case alone: any two short words are near each other
 	}
+	return NearestWithin(most, word, known)
+}
+
+// NearestWithin is Nearest with the greatest distance that a word may have.
+func NearestWithin[Word ~string](most int, word string, known []Word) (Word, bool) {
+	var nearest Word
+	typed, least := []rune(strings.ToLower(word)), most+1
 	for _, k := range known {
 		if d := slips(typed, []rune(strings.ToLower(string(k)))); d < least {
 			nearest, least = k, d

@@ -92,11 +92,12 @@ type Part struct {
 	Declined int `json:"declined,omitempty" firestore:"declined,omitempty"`
 	// Batch is the one that the part's intent is bound to.
 	Batch operation.Key `json:"batch,omitempty" firestore:"batch,omitempty"`
-	// Waits says why a start is put off now, and WaitsSince since when it is put off, for this reason or others.
+	// Waits says why a start is put off, and WaitsSince since when for this reason.
 	Waits      Wait      `json:"waits,omitempty" firestore:"waits,omitempty"`
 	WaitsSince time.Time `json:"waitsSince,omitzero" firestore:"waitsSince,omitempty"`
-	// Alerted: an alert has said that the start is put off for long.
-	Alerted bool `json:"alerted,omitempty" firestore:"alerted,omitempty"`
+	// PutOffSince is when the start was first put off, for any reason. Alerted: an alert has said that it is for long.
+	PutOffSince time.Time `json:"putOffSince,omitzero" firestore:"putOffSince,omitempty"`
+	Alerted     bool      `json:"alerted,omitempty" firestore:"alerted,omitempty"`
 	// Problem is why the part was refused or dropped, or how its batch ended that did not succeed, in Gemini's words
 	// where they are its.
 	Problem string `json:"problem,omitempty" firestore:"problem,omitempty"`

@@ -32,7 +32,7 @@ const form = `{"key": "…", "request": {"contents": [{"role": "user", "parts": 
 // ParseRequest reads a line of an input, {"key": …, "request": {…}}. keyField is another name of the key,
 // such as custom_id; empty for key. The error joins everything that is wrong with the line, each an
 // [operation.FieldError] that says what to do: what would make Gemini refuse the whole batch. Members that
-// neither Gemini nor its SDKs are known to have pass.
+// neither Gemini nor its SDKs are known to have pass, unless they are surely misspelt.
 func ParseRequest(line []byte, keyField string) (Request, error) {
 	r := readRequest(line, keyField)
 	if err := r.problems.Err(); err != nil {

@@ -41,8 +41,12 @@ func misspelt(parent, plain string) (right string, found bool) {
 		}
 	}
 	slices.Sort(fields)
-	meant, found := diag.Nearest(plain, fields)
-	if !found || meant[0] != plain[0] || max(len(meant), len(plain))-min(len(meant), len(plain)) > 2 || len(plain) < 5 {
+	most := 1
+	if len(plain) >= 10 {
+		most = 2
+	}
+	meant, found := diag.NearestWithin(most, plain, fields)
+	if !found || meant[0] != plain[0] || len(plain) < 5 {
 		return "", false
 	}
 	return places[meant], true

@@ -191,7 +191,10 @@ func appendText(to, value []byte) []byte {
 		}
 		r, rest := unit(escape), escape[min(5, len(escape)):]
 		if utf16.IsSurrogate(r) {
-			low, _ := bytes.CutPrefix(rest, []byte{'\\'})
+			low, escaped := bytes.CutPrefix(rest, []byte{'\\'})
+			if !escaped {
+				low = nil
+			}
 			if r = utf16.DecodeRune(r, unit(low)); r != utf8.RuneError {
 				rest = low[5:]
 			}

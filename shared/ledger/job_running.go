@@ -33,13 +33,14 @@ type RunningBatches struct {
 // Active reports whether a job has batches that run, or waits for room.
 func (s RunningBatches) Active() bool { return len(s.Parts)+len(s.Waiting) > 0 }
 
-// room returns how many further batches may run. A list of which no later pass has read anything counts no more.
+// room returns how many further batches may run: of the ledger's own, and of all that Gemini lets a project have.
+// A list of which no later pass has read anything counts no more.
 func (s RunningBatches) room(settings Settings, now time.Time) int {
-	room := settings.MaxBatches - len(s.Parts)
-	if now.Sub(s.ListedAt) < turnTime*settings.Interval {
-		room -= s.Others
+	others := s.Others
+	if now.Sub(s.ListedAt) >= turnTime*settings.Interval {
+		others = 0
 	}
-	return room
+	return min(settings.MaxBatches, job.MostBatches-others) - len(s.Parts)
 }
 
 // without returns s without the parts of a job that are among the open ones, or have ended. more: there are
@@ -126,24 +127,29 @@ func (l *protocol) running(ctx context.Context) (RunningBatches, Snapshot, error
 
 // CountListed records how many batches Gemini has unfinished beside those of parts that count as running: they,
 // too, count towards Gemini's limit. unfinished has the correlation ids of all in Gemini's list, empty for those
-// without one. What is recorded counts until a few intervals have passed without another call.
-func (l Jobs) CountListed(ctx context.Context, unfinished []string) error {
-	return l.retry(ctx, "counting the batches of others", func(int) error {
+// without one. What is recorded counts until a few intervals have passed without another call. It returns the job that
+// has waited longest for room, where there is some.
+func (l Jobs) CountListed(ctx context.Context, unfinished []string) (next operation.Key, err error) {
+	err = l.retry(ctx, "counting the batches of others", func(int) error {
 		s, snapshot, err := l.running(ctx)
 		if err != nil {
 			return err
 		}
-		now, others := operation.Instant(snapshot.ReadTime), 0
+		now, others, stored := operation.Instant(snapshot.ReadTime), 0, s
 		for _, id := range unfinished {
 			if _, counted := s.Parts[escapeID(id)]; !counted {
 				others++
 			}
 		}
-		if others == 0 && s.Others == 0 || others == s.Others && now.Sub(s.ListedAt) < l.settings.Interval/2 {
+		s.Schema, s.Version, s.Others, s.ListedAt = max(s.Schema, jobSchema), s.Version+1, others, now
+		if next = ""; s.room(l.settings, now) > 0 {
+			next, _ = s.oldest(now, l.settings.Interval)
+		}
+		if others == 0 && stored.Others == 0 || others == stored.Others && now.Sub(stored.ListedAt) < l.settings.Interval/2 {
 			return nil
 		}
-		s.Schema, s.Version, s.Others, s.ListedAt = max(s.Schema, jobSchema), s.Version+1, others, now
 		doc := snapshot.Documents[0]
 		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: s})
 	})
+	return next, err
 }

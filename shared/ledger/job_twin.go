@@ -7,12 +7,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// twin returns the write that counts a second batch of a part [J2]: an event about it is the first, and has the id of
-// a part that is bound to another batch. Its record stays unregistered, so that no step collects it.
+// twin returns the write that counts a second batch of a part [J2]: this event is the first about it with an id, which
+// is that of a part that is bound to another batch. Its record stays unregistered, so that no step collects it.
 func (c *ingestion) twin(ctx context.Context, e operation.Event, at reading) ([]Write, error) {
 	of, _, isPart := operation.ParsePart(e.CorrelationID)
 	bound := at.correlation.intent
-	if !isPart || at.record.Exists() || bound.State != IntentBound || bound.Operation == e.Key {
+	if !isPart || at.rec.CorrelationID != "" || bound.State != IntentBound || bound.Operation == e.Key {
 		return nil, nil
 	}
 	j, _, err := c.ledger.job(ctx, of)

@@ -128,14 +128,19 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (ing
 		}}, nil
 	}
 	d, err := c.decide(e, at)
-	if err != nil || d.leavesNoTrace(e) {
+	if err != nil {
 		return ingested{receipt: d.receipt}, err
 	}
 	twin, err := c.twin(ctx, e, at)
 	if err != nil {
 		return ingested{}, err
 	}
-	d.others, d.receipt.Twin = append(d.others, twin...), len(twin) > 0
+	if len(twin) > 0 {
+		d.others, d.receipt.Twin, d.rec.CorrelationID = append(d.others, twin...), true, e.CorrelationID
+	}
+	if d.leavesNoTrace(e) {
+		return ingested{receipt: d.receipt}, nil
+	}
 	var planned plan
 	if d.changes() {
 		if planned, err = c.plan(ctx, e, at, &d); err != nil {
@@ -207,7 +212,9 @@ type decision struct {
 func (d decision) conflicts() bool { return d.receipt.Outcome == Conflict }
 
 // changes reports whether the record changes.
-func (d decision) changes() bool { return d.applied || d.receipt.Bound || d.conflicts() }
+func (d decision) changes() bool {
+	return d.applied || d.receipt.Bound || d.receipt.Twin || d.conflicts()
+}
 
 // leavesNoTrace reports whether not even the delivery is written: every pass asks Gemini again, and
 // the usual answer is that nothing has changed.

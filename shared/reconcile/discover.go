@@ -55,7 +55,7 @@ func (p *pass) ofJobs(ctx context.Context) {
 		return
 	}
 	listed, err := p.listing.all(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, errLongList) { // of a long list its beginning counts
 		p.count.fail(ctx, "counting Gemini's unfinished batches", err)
 		return
 	}
@@ -65,11 +65,16 @@ func (p *pass) ofJobs(ctx context.Context) {
 		if batch.Known() && !batch.State.Terminal() {
 			unfinished = append(unfinished, batch.CorrelationID)
 		}
-		if operation.Reserved(batch.CorrelationID) && batch.Name.Key != "" {
+		recent := p.start.Sub(batch.CreateTime) < p.Ledger.Settings().Retention // so that its record is still there
+		if operation.Reserved(batch.CorrelationID) && batch.Name.Key != "" && recent {
 			parts[batch.CorrelationID] = append(parts[batch.CorrelationID], batch)
 		}
 	}
-	if err := p.Ledger.Jobs.CountListed(ctx, unfinished); err != nil {
+	next, err := p.Ledger.Jobs.CountListed(ctx, unfinished)
+	if err == nil && next != "" {
+		_, err = p.Ledger.Jobs.Advance(ctx, next)
+	}
+	if err != nil {
 		p.count.fail(ctx, "counting Gemini's unfinished batches", err)
 	}
 	for _, batches := range parts {
@@ -150,7 +155,7 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	for i, finding := range findings {
 		adopt := p.Adopt && finding.Standing != ledger.StandingRegistered && finding.Elsewhere == "" &&
 			!operation.Reserved(finding.CorrelationID) // what a job has forgotten is no operator's
-		twin := finding.Standing == ledger.StandingNone && finding.Elsewhere != "" &&
+		twin := finding.Standing != ledger.StandingRegistered && finding.Elsewhere != "" &&
 			operation.Reserved(finding.CorrelationID)
 		switch {
 		case finding.Err != nil:

@@ -23,6 +23,8 @@ const (
 	findPages = 5
 )
 
+var errLongList = fmt.Errorf("the list of batches has more than %d pages", maxPages)
+
 // A listing is Gemini's list of batches, as one pass read it. The API documents neither an
 // order nor a filter, so it is read page by page, no further than needed.
 type listing struct {
@@ -91,7 +93,7 @@ func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && !l.ended {
-		err = fmt.Errorf("the list of batches has more than %d pages", maxPages)
+		err = errLongList
 	}
 	return slices.AppendSeq(slices.Clone(l.unnamed), maps.Values(l.batches)), err
 }

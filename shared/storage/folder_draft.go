@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 )
 
@@ -68,7 +69,11 @@ func (d *Draft) Commit(ctx context.Context, name string) (Object, error) {
 // Discard deletes what was written, but for the object that Commit has made of it.
 func (d *Draft) Discard() error {
 	_ = d.temporary.Close() // Commit has closed it, or it is of no use
-	if err := errors.Join(d.root.Remove(d.temporary.name), d.root.Close()); err != nil {
+	err := d.root.Remove(d.temporary.name)
+	if errors.Is(err, fs.ErrNotExist) { // a later Check has found it
+		err = nil
+	}
+	if err := errors.Join(err, d.root.Close()); err != nil {
 		return fmt.Errorf("deleting a draft in %s: %w", d.of, err)
 	}
 	return nil

@@ -56,10 +56,10 @@ func viewJob(ctx context.Context, l *ledger.Ledger, key operation.Key) (view job
 			continue
 		}
 		batch, err := l.Operations.Read(ctx, part.Batch)
-		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return view, err
-		}
 		view.missing[part.Number] = phrase.MissingBatch(batch)
+		if err != nil {
+			view.missing[part.Number] = phrase.Safe(err.Error())
+		}
 	}
 	return view, nil
 }

@@ -127,8 +127,12 @@ func printForgotten(ctx context.Context, outside terminal.Environment, l *ledger
 	if len(pending) == 0 {
 		return nil
 	}
+	count := phrase.Counted(len(pending), "operation")
+	if page.Next.Path != "" {
+		count = "at least " + count
+	}
 	_, _ = fmt.Fprintf(outside.Err, "opledger: the simulated Gemini begins empty, and does not know %s that the ledger "+
-		"waits for; see opledger list --pending\n", phrase.Counted(len(pending), "operation"))
+		"waits for; see opledger list --pending\n", count)
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 	}
 	err = o.Canceller.Cancel(ctx, operation.Name{Key: rec.Key, Resource: rec.Name})
 	if answer, ok := errors.AsType[*api.Error](err); ok && answer.Status == http.StatusNotFound && p.Released != nil {
-		return o.unknown(ctx, p, rec.MissingSince, by, err)
+		return o.unknown(ctx, p, rec, by, err)
 	}
 	if err != nil {
 		return fmt.Errorf("asking Gemini to cancel %s: %w", p.Batch, err)
@@ -60,10 +60,12 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 const missingFor = time.Hour
 
 // unknown ends the waiting for a released batch that Gemini does not know any more: for that, too, one is released. A
-// single 404 proves nothing, so until then Gemini is asked again. since is when look-ups began
-// not to find it.
-func (o Options) unknown(ctx context.Context, p job.Part, since time.Time, by ledger.Decision, cause error) error {
-	if since.IsZero() || o.Now().Sub(since) < o.paced(missingFor) {
+// single 404 proves nothing, so until then Gemini is asked again.
+func (o Options) unknown(
+	ctx context.Context, p job.Part, rec operation.Record, by ledger.Decision, cause error,
+) error {
+	missing := !rec.MissingSince.IsZero() && o.Now().Sub(rec.MissingSince) >= o.paced(missingFor)
+	if !missing && rec.Abandoned == nil {
 		return effect.Postpone(cause, o.paced(whileDenied))
 	}
 	o.deleteInputs(ctx, p)

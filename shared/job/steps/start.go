@@ -84,7 +84,7 @@ func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledg
 	}
 	s.part.Creations++
 	if s.part.Waits == job.WaitsForIntent { // else a release could give it up while it is created
-		s.part.Waits = ""
+		s.part.Waits, s.part.WaitsSince = "", time.Time{}
 	}
 	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledg
 func (s *starting) twin(ctx context.Context, name operation.Name, other operation.Key) error {
 	receipt, err := s.Ledger.Operations.Ingest(ctx, operation.Event{
 		Name: name, CorrelationID: string(s.part.Key), DeliveryID: "twin", Source: operation.Reconcile,
-		State: operation.Pending, UpdateTime: operation.Instant(s.Now()),
+		State: operation.Pending,
 	})
 	if err != nil {
 		return err

@@ -19,8 +19,7 @@ func TestBesideOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := w.ledger.Settings().MaxBatches
-	for range most {
+	for range job.MostBatches {
 		r := batches.Request{Model: "gemini-3.5-flash", File: file.Name, CorrelationID: "another's"}
 		if _, err := w.options.Batches.Create(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -43,8 +42,7 @@ func TestBesideOthers(t *testing.T) {
 		t.Errorf("with %d batches of others the second part is %s", len(others), p.State)
 	}
 	end(others[0].Name)
-	w.later(interval) // it counts them, and
-	w.later(interval) // the next one advances the job
+	w.later(interval)
 	if p := w.part(2); p.State != job.Started {
 		t.Errorf("with one less of them it is %s", p.State)
 	}

@@ -54,11 +54,12 @@ func (s *starting) fileGone(ctx context.Context, cause error) (err error) {
 	if s.uploaded {
 		s.deleteInputs(ctx, s.part.Part)
 		s.part.Files = s.part.Files[:len(s.part.Files)-1]
-		s.part.Waits = "" // so that it is recorded
-		return s.denied(ctx, cause)
 	}
 	if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
 		return err
+	}
+	if s.uploaded {
+		return s.denied(ctx, cause)
 	}
 	return s.wait(ctx, job.WaitsForGemini, cause, s.paced(whileFailing))
 }

@@ -54,7 +54,7 @@ func (s *starting) denied(ctx context.Context, cause error) error {
 
 // alertLate alerts once that the start is put off for long. That access is refused was alerted at once.
 func (s *starting) alertLate(ctx context.Context, cause error) bool {
-	if s.part.Waits == job.WaitsForAccess || s.part.Alerted || s.Now().Sub(s.part.WaitsSince) < alertAfter {
+	if s.part.Waits == job.WaitsForAccess || s.part.Alerted || s.Now().Sub(s.part.PutOffSince) < alertAfter {
 		return false
 	}
 	reason := "job-failing"
@@ -62,17 +62,19 @@ func (s *starting) alertLate(ctx context.Context, cause error) bool {
 		reason = "job-quota"
 	}
 	s.Log.ErrorContext(ctx, "the start of a job's batch is put off for a long time", "event", "alert", "reason", reason,
-		"operation", s.job.Key, "part", s.part.Key, "since", s.part.WaitsSince, "error", cause)
+		"operation", s.job.Key, "part", s.part.Key, "since", s.part.PutOffSince, "error", cause)
 	s.part.Alerted = true
 	return true
 }
 
 // wait records what the start waits for, and puts it off.
 func (s *starting) wait(ctx context.Context, reason job.Wait, cause error, after time.Duration) (err error) {
-	changed := s.part.Waits != reason
-	s.part.Waits = reason
-	if s.part.WaitsSince.IsZero() {
-		s.part.WaitsSince = operation.Instant(s.Now())
+	changed, now := s.part.Waits != reason, operation.Instant(s.Now())
+	if changed {
+		s.part.Waits, s.part.WaitsSince = reason, now
+	}
+	if s.part.PutOffSince.IsZero() {
+		s.part.PutOffSince = now
 	}
 	if s.alertLate(ctx, cause) || changed {
 		if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {

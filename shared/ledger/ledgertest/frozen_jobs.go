@@ -34,7 +34,7 @@ func frozenPart() job.Part {
 		Schema: 2, Version: 1, Key: "jobs/nightly/00012", Number: 12, Round: 2, Root: 3, Depth: 4, State: job.Started,
 		Sources: []job.Source{frozenSource("nightly/input")}, Requests: 5, Bytes: 6,
 		Files: []job.File{{Name: "files/abc", ExpiresAt: at(1)}}, Creations: 7, Declined: 8, Batch: "batches/abc-123",
-		Waits: job.WaitsForQuota, WaitsSince: at(2), Alerted: true, Problem: "a problem",
+		Waits: job.WaitsForQuota, WaitsSince: at(2), PutOffSince: at(1), Alerted: true, Problem: "a problem",
 		Pieces: []job.Source{frozenSource("nightly/piece")}, CancelPlanned: true,
 		Released: &operation.Decided{At: at(3), By: "operator", Why: "a test"},
 		Results: job.Results{

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -233,8 +234,15 @@ var jobSteps = []ledgerTest{
 	}},
 	{"what Gemini's list has unfinished leaves less room, until no pass reads it any more", func(w *world) {
 		w.settings.MaxBatches = 3
-		list := func(unfinished ...string) { w.must("CountListed", w.ledger().Jobs.CountListed(w.ctx, unfinished)) }
-		list("", "of-another")
+		list := func(others int, next operation.Key) {
+			w.Helper()
+			unfinished := slices.Repeat([]string{"", "of-another"}, others/2)
+			unfinished = append(unfinished, string(operation.PartKey("jobs/nightly", 1)))
+			got, err := w.ledger().Jobs.CountListed(w.ctx, unfinished)
+			w.must("CountListed", err)
+			equal(w, "the job with room", got, next)
+		}
+		list(98, "") // and the part, which is not counted yet
 		w.submitJob(3, job.Options{})
 		w.cut()
 		running := func(what string, parts int) {
@@ -244,10 +252,10 @@ var jobSteps = []ledgerTest{
 			w.must("Running", err)
 			equal(w, what, len(found.Parts), parts)
 		}
-		running("beside two others", 1)
-		list("", string(operation.PartKey("jobs/nightly", 1)))
-		running("beside one other", 2)
-		list("", "of-another")
+		running("beside 99 others", 1)
+		list(98, "jobs/nightly")
+		running("beside 98 others", 2)
+		list(100, "")
 		running("started ones stay", 2)
 		w.store.Advance(3 * w.settings.Interval)
 		running("when the list is old", 3)
@@ -311,17 +319,20 @@ var jobSteps = []ledgerTest{
 			w.Errorf("the second: %v", registered.CorrelationErr)
 		}
 	}},
-	{"the first event about a second batch of a part counts it, in that commit [J2]", func(w *world) {
+	{"the first event with the id of a second batch of a part counts it, in that commit [J2]", func(w *world) {
 		w.submitJob(1, job.Options{})
 		w.cut()
 		w.startPart(1)
-		e := w.event("twin-1", operation.Running, time.Hour)
-		e.Name, e.CorrelationID = batchOf(2), string(operation.PartKey("jobs/nightly", 1))
-		for i, id := range []string{"twin-1", "twin-1", "twin-2"} {
-			e.DeliveryID = id
+		e := w.event("twin-0", operation.Running, time.Hour)
+		e.Name = batchOf(2)
+		for i, id := range []string{"twin-0", "twin-1", "twin-1", "twin-2"} {
+			e.DeliveryID, e.CorrelationID = id, ""
+			if i > 0 {
+				e.CorrelationID = string(operation.PartKey("jobs/nightly", 1))
+			}
 			receipt, err := w.ledger().Operations.Ingest(w.ctx, e)
 			w.must("Ingest", err)
-			equal(w, "a twin, by event "+id, receipt.Twin, i == 0)
+			equal(w, "a twin, by event "+id, receipt.Twin, i == 1)
 			equal(w, "registered", receipt.Registered, false)
 		}
 		equal(w, "twins", w.job().Twins, 1)

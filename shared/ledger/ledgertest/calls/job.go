@@ -120,7 +120,7 @@ var jobCalls = []Call{
 		return advanced.Job.Phase, err
 	}},
 	{Name: "Jobs.CountListed", Arrange: starting, Act: func(w *World) (any, error) {
-		err := w.Ledger.Jobs.CountListed(w.Ctx, []string{string(first), "nightly-7", ""})
+		_, err := w.Ledger.Jobs.CountListed(w.Ctx, []string{string(first), "nightly-7", ""})
 		running, readErr := w.Ledger.Jobs.Running(w.Ctx)
 		return running.Others, errors.Join(err, readErr)
 	}},
