@@ -55,7 +55,8 @@ func TestParseRequestBodies(t *testing.T) {
 		`{"model":"m","contents":[{"parts":[]}],"generationConfig":{"temperature":0,"maxOutputTokens":1,"unheardOf":{}}}`,
 		`{"contents":[{"parts":[{}]}],"generation_config":{"max_output_tokens":1,"response_schema":{"type":"OBJECT"}}}`,
 		`{"contents":[{"parts":[{}]}],"tool_config":{},"cachedContent":"cachedContents/a","unheardOf":{"temperature":1}}`,
-		`{"contents":[{"parts":[{}]}],"stream":true,"toolSettings":{},"context":1,"generationConfig":{"topN":1,"searchConfig":1,"audioTimestamp":1}}`,
+		`{"contents":[{"parts":[{}]}],"toolSettings":{},"context":1}`,
+		`{"contents":[{"parts":[{}]}],"stream":true,"generationConfig":{"topN":1,"searchConfig":1,"audioTimestamp":1}}`,
 	} {
 		if _, err := job.ParseRequest([]byte(asking(body)), ""); err != nil {
 			t.Errorf("%s: %v", body, err)
