@@ -23,9 +23,6 @@ type Payload struct {
 	Alert *Notice `json:"alert,omitempty"`
 }
 
-// TwinMessage is the log message of an alert about a twin [J2].
-const TwinMessage = "a part of a job has a second batch, which runs beside its own and is never collected"
-
 // WithheldMessage is the log message where effects were withheld [L3].
 const WithheldMessage = "effects were withheld: the operation ended longer ago than the retention " +
 	"when the ledger first received it; a replay runs one"

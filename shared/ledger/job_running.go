@@ -145,6 +145,7 @@ func (l Jobs) CountListed(ctx context.Context, unfinished []string) (next operat
 		if next = ""; s.room(l.settings, now) > 0 {
 			next, _ = s.oldest(now, l.settings.Interval)
 		}
+		// A pass that overlaps another writes nothing, nor does one while there are no others.
 		if others == 0 && stored.Others == 0 || others == stored.Others && now.Sub(stored.ListedAt) < l.settings.Interval/2 {
 			return nil
 		}

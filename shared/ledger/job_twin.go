@@ -7,6 +7,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// TwinMessage is the log message of an alert about a twin [J2].
+const TwinMessage = "a part of a job has a second batch, which runs beside its own and is never collected"
+
 // twin returns the write that counts a second batch of a part [J2]: this event is the first about it with an id, which
 // is that of a part that is bound to another batch. Its record stays unregistered, so that no step collects it.
 func (c *ingestion) twin(ctx context.Context, e operation.Event, at reading) ([]Write, error) {
@@ -19,6 +22,9 @@ func (c *ingestion) twin(ctx context.Context, e operation.Event, at reading) ([]
 	if errors.Is(err, ErrNoJob) || errors.Is(err, ErrNewer) { // it must not stop the rest of the commit
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
 	j.Twins++
-	return []Write{writeJob(j)}, err
+	return []Write{writeJob(j)}, nil
 }

@@ -47,9 +47,7 @@ func (p *pass) reportIngest(ctx context.Context, e operation.Event, receipt ledg
 	}
 	p.reportUnpublished(ctx, receipt.PublishErr)
 	p.reportWithheld(ctx, receipt.Key, receipt.Withheld)
-	if receipt.Twin {
-		p.Log.ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
-	}
+	p.reportTwin(ctx, receipt)
 	if receipt.Settled {
 		p.count.add(&p.count.Settled)
 		if receipt.State == operation.Succeeded {
@@ -62,6 +60,13 @@ func (p *pass) reportIngest(ctx context.Context, e operation.Event, receipt ledg
 			"announced", receipt.Settled && p.delivered && announced(e))
 	}
 	return true
+}
+
+// reportTwin logs the alert of a second batch of a job's part, with the event that makes it known [J2].
+func (p *pass) reportTwin(ctx context.Context, receipt ledger.Receipt) {
+	if receipt.Twin {
+		p.Log.ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
+	}
 }
 
 // announced reports whether Gemini calls the webhook for a terminal state. It does not for a cancellation,

@@ -23,7 +23,7 @@ func (p *pass) discover(ctx context.Context) error {
 		p.count.fail(ctx, "reading the waiting intents", err)
 		return err
 	}
-	p.ofJobs(ctx)
+	p.listForJobs(ctx)
 	var s search
 	if p.Adopt || waiting.list {
 		s = p.search(ctx, waiting.since)
@@ -44,9 +44,9 @@ type search struct {
 	err      error // why it may be incomplete; it is counted
 }
 
-// ofJobs reads Gemini's list while jobs have batches or want some. It counts the unfinished ones, which are limited
-// all together there, and finds the twins among those of one part.
-func (p *pass) ofJobs(ctx context.Context) {
+// listForJobs reads Gemini's list while jobs have batches or want some. It counts the unfinished ones, which are
+// limited all together there, and finds the twins among those of one part.
+func (p *pass) listForJobs(ctx context.Context) {
 	running, err := p.Ledger.Jobs.Running(ctx)
 	if err != nil {
 		p.count.fail(ctx, "reading the batches that run", err)
@@ -192,7 +192,7 @@ func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answ
 
 // register registers a batch, and its correlation id binds the open intent. Look-ups do the rest.
 func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string) {
-	registered, err := p.registered(ctx, batch)
+	registered, err := p.registerOrBind(ctx, batch)
 	if err != nil {
 		p.count.fail(ctx, "registering a batch that was discovered", err)
 		return
@@ -208,8 +208,8 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 	}
 }
 
-// registered registers a batch. That of a job's part is bound to it: nothing else may register its id.
-func (p *pass) registered(ctx context.Context, batch lookup.Batch) (ledger.Registered, error) {
+// registerOrBind registers a batch. That of a job's part is bound to it: nothing else may register its id.
+func (p *pass) registerOrBind(ctx context.Context, batch lookup.Batch) (ledger.Registered, error) {
 	if !operation.Reserved(batch.CorrelationID) {
 		return p.Ledger.Operations.Register(ctx, ledger.Registration{
 			Name: batch.Name, SubmittedAt: batch.CreateTime, By: operation.Reconcile,

@@ -193,6 +193,7 @@ func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer,
 		if receipt, err = r.Ledger.Operations.Ingest(ctx, answer.Event(name)); err != nil {
 			return answer, receipt, err
 		}
+		p.reportTwin(ctx, receipt)
 	}
 	if answer.Known() && !rec.HasCondition() {
 		return answer, receipt, nil

@@ -267,8 +267,12 @@ func (a *Actions) Retry(ctx context.Context, id string) (ledger.Receipt, string,
 
 // decision is what became of an event, with the reason.
 func decision(r ledger.Receipt) string {
-	if r.Reason == "" {
-		return string(r.Outcome)
+	words := string(r.Outcome)
+	if r.Reason != "" {
+		words += fmt.Sprintf(" (%s)", r.Reason)
 	}
-	return fmt.Sprintf("%s (%s)", r.Outcome, r.Reason)
+	if r.Twin {
+		words += "; " + ledger.TwinMessage
+	}
+	return words
 }

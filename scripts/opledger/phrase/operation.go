@@ -85,9 +85,10 @@ func MissingBatch(r operation.Record) string {
 // WhyPending says why an operation is still waited for.
 func WhyPending(r operation.Record, now time.Time) string {
 	var words []string
+	missing := MissingBatch(r)
 	switch {
-	case MissingBatch(r) != "":
-		words = append(words, MissingBatch(r))
+	case missing != "":
+		words = append(words, missing)
 	case r.HasCondition():
 		words = append(words, Condition(r))
 	case r.Collection == operation.Jobs:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -92,9 +91,11 @@ func (c *collecting) run(ctx context.Context) ([]ledger.Write, error) {
 	}
 	c.part.State, c.part.Seen, c.part.Tally = job.Collected, nil, ""
 	c.part.Waits, c.part.WaitsSince = "", time.Time{}
-	if end := c.completion; end.State != operation.Succeeded {
-		words := strings.TrimSuffix(fmt.Sprintf("its batch is %s: %s", end.State, end.Result.ErrorMessage), ": ")
-		c.part.Problem = diag.Cut(words, maxProblem)
+	if c.completion.State != operation.Succeeded {
+		c.part.Problem = "its batch is " + string(c.completion.State)
+		if why := c.completion.Result.ErrorMessage; why != "" {
+			c.part.Problem = diag.Cut(c.part.Problem+": "+why, maxProblem)
+		}
 	}
 	c.deleteInputs(ctx, c.part.Part)
 	c.alert(ctx)

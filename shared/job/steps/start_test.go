@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/batches"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
@@ -315,6 +316,36 @@ func TestTwin(t *testing.T) {
 	}
 	if len(cancelled) != 1 || cancelled[0] == other {
 		t.Errorf("Gemini was asked to cancel %v, and %s was collected", cancelled, other)
+	}
+}
+
+// TestTwinLookedUp: a second batch of which an event said no id is counted and alerted by the look-up that says it,
+// once [J2].
+func TestTwinLookedUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{held: true})
+	w.sim.ScriptPrefix("opledger:jobs/", geminisim.Script{Hold: geminisim.StateRunning})
+	w.submit(requests(4), job.Options{})
+	w.drain()
+	p := w.part(1)
+	twin, err := w.options.Batches.Create(t.Context(), batches.Request{
+		Model: "gemini-3.5-flash", File: p.Files[0].Name, CorrelationID: string(p.Key),
+	})
+	if err == nil {
+		_, err = w.ledger.Operations.Ingest(t.Context(), operation.Event{
+			Name: twin, DeliveryID: "without-id", Source: operation.Webhook, State: operation.Running, UpdateTime: w.clock.Now(),
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, _, err := w.passes.One(t.Context(), twin.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if alerts := w.alerts(); w.job().Twins != 1 || !slices.Equal(alerts, []string{"twin"}) {
+		t.Errorf("%d twins, alerts %v", w.job().Twins, alerts)
 	}
 }
 
