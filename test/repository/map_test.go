@@ -166,6 +166,38 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// placed is what the map says of a file: `Fill`, `Compare` in [submission.go](operation/submission.go).
+var placed = regexp.MustCompile("((?:`\\w+`(?:, | and )?)+) (?:in|of) (?:its )?\\[[^]]+]\\(([^)#]+)\\)")
+
+// TestMapNamesWhatIsThere: each name that the map places in a file is in that file, and each file that it
+// names without a link exists.
+func TestMapNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	files := map[string]bool{}
+	for file := range goFiles(t) {
+		files[filepath.Base(file)] = true
+	}
+	for row := range strings.Lines(read(t, "shared/README.md")) {
+		for _, found := range placed.FindAllStringSubmatch(row, -1) {
+			target := path.Join("shared", found[2])
+			if info, err := os.Stat(filepath.Join(root, target)); err != nil || info.IsDir() {
+				continue
+			}
+			text := read(t, target)
+			for _, name := range regexp.MustCompile(`\w+`).FindAllString(found[1], -1) {
+				if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
+					t.Errorf("the map places %s in %s, which does not have it: %s", name, target, row)
+				}
+			}
+		}
+		for _, found := range namedFile.FindAllStringSubmatch(row, -1) {
+			if !files[found[1]] {
+				t.Errorf("the map names %s, and there is no such file: %s", found[1], row)
+			}
+		}
+	}
+}
+
 // everyDocument returns every Markdown document, by its path from the root.
 func everyDocument(t *testing.T) map[string]string {
 	t.Helper()
