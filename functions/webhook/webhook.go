@@ -45,14 +45,14 @@ import (
 type Options struct {
 	Ledger *ledger.Ledger
 	Gate   *trust.Gate
-	// Confirm decides which deliveries are unverified, and Confirmer asks Gemini about those. It may be
-	// nil where the policy needs no confirmation.
+	// Confirm is the policy: which deliveries are unverified. Confirmer asks Gemini about those. It may be
+	// nil if the policy leaves none.
 	Confirm   trust.Policy
 	Confirmer *confirm.Confirmer
-	// Count, if not nil, is called with the reason of each refused delivery, and with "" for each accepted
-	// one that is no canary's. It must not block.
+	// Count, if not nil, is called once for each delivery that is refused, with the reason, or accepted,
+	// with "". It is not called for an accepted delivery of the canary. It must not block.
 	Count func(refused string)
-	// Timeout bounds the handling of one delivery. Gemini waits for an answer for more than 10 s.
+	// Timeout bounds the handling of one delivery. Gemini waits longer than 10 s for an answer.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -85,8 +85,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	// Any caller may send this header, so the log keeps 200 characters of it.
 	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
-	// The gate reads no body where the headers are wrong. Those of a forger who writes them well are bounded
-	// by ReadBody.
+	// The gate reads the body only if the headers have the right form. A forger can write such headers, so
+	// ReadBody bounds the bodies. read keeps the body: the gate reads it only for a static signature.
 	read := sync.OnceValues(func() ([]byte, error) { return httpfunc.ReadBody(w, r) })
 	proof, err := h.Gate.Verify(ctx, r.Header, read, h.Now())
 	var body []byte
@@ -115,12 +115,15 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// logAccepted logs the outcome of a delivery that is answered 200.
+// logAccepted logs the outcome of a delivery that is answered 200. Among the fields, announced means that
+// this delivery settled a registered operation, and bound that the signature covers the body. The fields
+// correlated and disputed are those of [ledger.Receipt], which also says what a twin is and when effects
+// are withheld.
 func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, proof trust.Proof,
 	took time.Duration) {
 	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" && proof.Bound {
-		event = "quarantine" // without an operation: its body is in quarantine, since now or an earlier delivery
+		event = "quarantine" // no operation was decoded; this or an earlier delivery put its body in quarantine
 	}
 	if receipt.Outcome == quarantined {
 		level = slog.LevelWarn // it may report a completion: the operator should check it
@@ -146,9 +149,9 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	}
 }
 
-// fail logs a delivery that was not accepted, and answers 503, or as [httpfunc.WriteError] answers the
-// error, so that Gemini redelivers it. The commit may have been made all the same: then the redelivery is
-// a duplicate.
+// fail logs a delivery that was not accepted, and answers so that Gemini redelivers it. The answer is 503
+// if it was not confirmed or Timeout was over; else [httpfunc.WriteError] chooses the status. The commit
+// may have been made all the same: then the redelivery is a duplicate.
 func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
 	level, outcome, reason, answer := slog.LevelError, httpfunc.OutcomeOf(err), "", err
 	if unconfirmed, ok := errors.AsType[*confirm.UnconfirmedError](err); ok {

@@ -14,11 +14,13 @@ type Verdict string
 
 // The verdicts of a claim.
 const (
-	Claimed    Verdict = "claimed"     // granted: the caller must Finish, MarkDead, Release or Continue
+	// Claimed: granted. The attempt ends with Finish, MarkDead or Release, or with Continue if its time is
+	// over.
+	Claimed    Verdict = "claimed"
 	Absent     Verdict = "absent"      // there is no such effect: nothing to do
 	Done       Verdict = "done"        // it is done: nothing to do
 	Dead       Verdict = "dead"        // it is dead: nothing to do until an operator replays it
-	Held       Verdict = "held"        // another worker holds it, or a sibling run: try again after RetryAfter
+	Held       Verdict = "held"        // another worker holds it or a sibling run: try again after RetryAfter
 	BackingOff Verdict = "backing-off" // it waits to be retried: try again after RetryAfter
 	Exhausted  Verdict = "exhausted"   // this claim found too many expired leases, and marked it dead
 )
@@ -29,7 +31,7 @@ type Grant struct {
 	Lease   Lease // of a granted claim; else zero
 	// RetryAfter is the rest of the lease that prevents the claim, or of the back-off.
 	RetryAfter time.Duration
-	// LastError is the effect's last failure, where the claim was not granted; empty where none failed.
+	// LastError is the effect's last failure if the claim was not granted; empty if no attempt failed.
 	LastError string
 }
 
@@ -41,8 +43,10 @@ type Lease struct {
 	Effect    string
 	Owner     string // the nonce of the claim
 	Fence     int64  // the fencing token, which rises with every grant
-	Attempt   int    // the number of claims so far, this one included
-	Seized    bool   // the previous lease expired without an outcome
+	// Attempt numbers the attempt: [Effect].Attempts, this claim included. It starts again at 1 when the
+	// effect is replayed, or after an item was done or refused for good.
+	Attempt int
+	Seized  bool // the previous lease expired without an outcome
 	// FailingSince is the time of the first failure that counts against the effect; zero: there is none.
 	FailingSince   time.Time
 	IdempotencyKey string
@@ -51,23 +55,22 @@ type Lease struct {
 	Progress ItemProgress
 }
 
-// ErrLeaseLost: the caller no longer holds the effect, and this write was not made. What the caller did
-// outside the ledger may have happened. If the effect is still open, the next attempt repeats that, with
-// the same idempotency key.
+// ErrLeaseLost: the caller no longer holds the effect, and this write was not made. The side effect may
+// have happened. If the effect is still open, the next attempt repeats it, with the same idempotency key.
 var ErrLeaseLost = errors.New("the lease was lost")
 
 // Claim requests the right to run an effect. Of concurrent callers at most one is granted it [S3],
 // because every write is conditional on the version that was read. It decides by the effect's document
 // and its sibling runs. These are the effect's first run and its reruns; at most one of them holds a
-// lease at a time [S8]. An effect that could be claimed is not, where the operation's record cannot be
-// read, such as one that a newer revision wrote (ErrNewer [L6]): its outcome could not be recorded.
+// lease at a time [S8]. Claim fails if it cannot read the operation's record, for example because a newer
+// revision wrote it (ErrNewer [L6]): the outcome of the attempt could not be recorded there.
 //
-// A grant writes the effect. Where it has siblings it writes the record as well, so that concurrent
-// claims of siblings conflict. Exhausted writes both. Any other verdict writes nothing.
+// A grant writes the effect. If the effect has siblings, the grant writes the record as well, so that
+// concurrent claims of siblings conflict. Exhausted writes both. Any other verdict writes nothing.
 //
 // Within a call a commit whose answer was lost is recognized by the nonce. If Claim returns an error,
-// its commit may still have landed. Then the lease has no holder: the effect is Held until that expires,
-// and it counts as one expired lease. Errors: as Ingest.
+// its commit may still have been made. Then no worker holds the lease: other claims are Held until it
+// expires, and it counts as one expired lease. Errors: as Ingest.
 func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
@@ -87,14 +90,14 @@ func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Gra
 	return grant, nil
 }
 
-// claim is one try of Claim. docs[0] is the effect, docs[1] the operation's record. seized is
-// kept across tries: once our own commit has landed, the effect no longer shows that it took over an
-// expired lease.
+// claim is one try of Claim. docs[0] is the effect, docs[1] the operation's record. seized is a pointer,
+// because a later try may find our own commit made, whose answer was lost. The effect no longer shows then
+// that the commit took over an expired lease.
 func (l *protocol) claim(
 	ctx context.Context, docs []Document, effect Effect, now time.Time, owner string, seized *bool,
 ) (Grant, error) {
-	if verdict, wait := effect.verdict(now, owner); verdict != Claimed {
-		return Grant{Verdict: verdict, RetryAfter: wait, LastError: effect.LastError}, nil
+	if refused, wait := effect.refusal(now, owner); refused != Claimed {
+		return Grant{Verdict: refused, RetryAfter: wait, LastError: effect.LastError}, nil
 	}
 	if effect.State == EffectClaimed && effect.Owner == owner { // our own commit, whose answer was lost
 		return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
@@ -104,13 +107,13 @@ func (l *protocol) claim(
 		return Grant{}, err
 	}
 	*seized = effect.State == EffectClaimed
-	effect.Owner, effect.Unanswered = owner, 0
+	effect.Owner, effect.Unanswered = owner, 0 // the sweep's messages are answered
 	if *seized {
 		effect.closeAttempt(AttemptInterrupted, nil, effect.ClaimableAt)
 		effect.Interrupted++
 		if effect.Interrupted >= interruptionsPerAttempt*l.settings.MaxAttempts {
 			effect.LastError = effect.exhaustedText()
-			err := l.end(ctx, docs[0], docs[1], effect, EffectDead, now, nil)
+			err := l.commitEnd(ctx, docs[0], docs[1], effect, EffectDead, now, nil)
 			return Grant{Verdict: Exhausted, LastError: effect.LastError}, err
 		}
 	}
@@ -122,22 +125,22 @@ func (l *protocol) claim(
 		return Grant{Verdict: Held, RetryAfter: others.wait, LastError: effect.LastError}, nil
 	}
 	effect.State = EffectClaimed
-	before := effect.Fence
-	effect.Fence = l.settings.nextFence(before)
+	previousFence := effect.Fence
+	effect.Fence = l.settings.nextFence(previousFence)
 	effect.Attempts++
-	effect.begin(before, now)
+	effect.openAttempt(previousFence, now) // in its history
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt // the sweep sends a message once the lease has expired
-	if err := l.commit(ctx, append(others.writes, l.writeEffect(docs[0], effect))...); err != nil {
+	if err := l.commit(ctx, append(others.recordWrites, l.writeEffect(docs[0], effect))...); err != nil {
 		return Grant{}, err
 	}
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
 }
 
-// verdict decides a claim by owner from the effect's own document, and returns how long to wait
-// where it is held or backing off. Claimed means that it may be claimed, or that owner has claimed
-// it.
-func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
+// refusal returns the verdict by which the effect's own document refuses a claim of owner, and how long
+// to wait if it is Held or BackingOff. Claimed means that it does not refuse: the effect may be claimed,
+// or owner has already claimed it.
+func (e Effect) refusal(now time.Time, owner string) (Verdict, time.Duration) {
 	wait := max(e.ClaimableAt.Sub(now), 0)
 	switch {
 	case e.State == EffectDone:
@@ -155,13 +158,13 @@ func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	}
 }
 
-// interruptionsPerAttempt times MaxAttempts is the limit of an effect's expired leases. It is above
-// that of failures, because a process that is killed for lack of memory interrupts innocent attempts,
-// too; and there is one, because an effect that kills every process must stop.
+// interruptionsPerAttempt times MaxAttempts is the limit of an effect's expired leases. There is a limit,
+// because an effect that kills every process must stop. It is higher than that of failures, because a
+// process that is killed for lack of memory interrupts innocent attempts, too.
 const interruptionsPerAttempt = 3
 
-// exhaustedText is the LastError of an effect that is dead because its leases expired, which leave no
-// error.
+// exhaustedText is the LastError of an effect that is dead because its leases expired: an expired lease
+// leaves no error of its own.
 func (e Effect) exhaustedText() string {
 	why := fmt.Sprintf("%d leases expired before an outcome was recorded", e.Interrupted)
 	if e.LastError != "" {
@@ -170,10 +173,10 @@ func (e Effect) exhaustedText() string {
 	return shorten(why)
 }
 
-// ClaimStatus is the verdict on a claim now by the effect's own document: Claimed where it may be
-// granted. It is a hint, and writes nothing: Claim also reads the sibling runs and the operation's
-// record, and counts expired leases. Errors: the store's, or that the document cannot be read.
-// Calling it again is safe.
+// ClaimStatus returns the verdict that a claim would have now, as far as the effect's own document shows:
+// Claimed if it may be granted. It writes nothing. Claim may decide otherwise: it also reads the sibling
+// runs and the operation's record, and counts expired leases. Errors: the store's, or that the document
+// cannot be read. Calling it again is safe.
 func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
 	if err != nil {
@@ -187,7 +190,7 @@ func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string
 	if err != nil {
 		return "", err
 	}
-	verdict, _ := effect.verdict(snapshot.ReadTime, "")
+	verdict, _ := effect.refusal(snapshot.ReadTime, "")
 	return verdict, nil
 }
 
@@ -203,7 +206,7 @@ func leaseOf(effect Effect, seized bool) Lease {
 	}
 }
 
-// Extend makes the lease expire ClaimTTL from now, also one that has expired and was not claimed since.
+// Extend makes the lease expire ClaimTTL from now, even if it has expired, unless it was claimed since.
 // Errors: ErrLeaseLost; else as Ingest.
 func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	return l.withLease(ctx, lease, "extending", func(effect Effect, read Snapshot) error {
@@ -217,8 +220,8 @@ func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	})
 }
 
-// withEffect reads an effect, and with it the documents at more, in one snapshot, and runs try on them,
-// as often as retry does. An effect that does not exist is the zero Effect.
+// withEffect reads an effect and the documents at more in one snapshot, and runs try on them. After a
+// conflict it does so again, as retry does. An effect that does not exist is the zero Effect.
 func (l *protocol) withEffect(
 	ctx context.Context, key operation.Key, name, doing string,
 	try func(effect Effect, read Snapshot) error, more ...Path,

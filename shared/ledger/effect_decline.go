@@ -6,9 +6,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Decline answers a message for a process that may not run its effect now, as while effects are
-// paused. It returns the verdict that a claim would have, without claiming: Claimed where it would
-// be granted. Where earlier messages went unanswered and the effect's due time has moved on, it is
+// Decline answers a message for a process that may not run its effect now, for example while effects
+// are paused. It returns the verdict that a claim would have, without claiming: Claimed if it would be
+// granted. If earlier messages were not answered, and so the sweep checks the effect more rarely, it is
 // due again within an interval, so that it runs soon after the pause [R5]. Errors: as Ingest.
 func (l Effects) Decline(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	verdict := Absent
@@ -17,7 +17,7 @@ func (l Effects) Decline(ctx context.Context, key operation.Key, name string) (V
 		if !docs[0].Exists() {
 			return nil
 		}
-		verdict, _ = effect.verdict(now, "")
+		verdict, _ = effect.refusal(now, "")
 		if effect.Unanswered < 2 || verdict != Claimed { // after one message it is due within an interval anyway
 			return nil
 		}

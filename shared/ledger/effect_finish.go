@@ -56,12 +56,12 @@ func (l *protocol) endHeld(
 				return err
 			}
 		}
-		return l.end(ctx, docs[0], docs[1], effect, state, now, writes)
+		return l.commitEnd(ctx, docs[0], docs[1], effect, state, now, writes)
 	}, OperationPath(lease.Operation))
 }
 
-// end commits the last state of an effect, together with its status in the operation's record.
-func (l *protocol) end(
+// commitEnd commits the last state of an effect, together with its status in the operation's record.
+func (l *protocol) commitEnd(
 	ctx context.Context, doc, recordDoc Document, effect Effect, state EffectState, now time.Time, extra []Write,
 ) error {
 	effect.State, effect.Unanswered = state, 0
@@ -83,7 +83,7 @@ func (l *protocol) die(ctx context.Context, doc Document, effect Effect, now tim
 	if err != nil {
 		return err
 	}
-	return l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
+	return l.commitEnd(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
 }
 
 // commitStatus writes an effect whose status changes, and that status in its operation's record, if

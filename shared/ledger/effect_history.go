@@ -44,11 +44,11 @@ const maxHistory = 10
 // maxHistoryError bounds the error of each of them, in bytes.
 const maxHistoryError = 200
 
-// begin opens the history's entry of a claim, or reopens that of the attempt which it continues:
-// before is the fence of the claim before. A version that keeps no history may have made that one.
-func (e *Effect) begin(before int64, now time.Time) {
+// openAttempt opens the history's entry of a claim, or reopens that of the attempt which it continues.
+// previousFence is that of the last claim, of which an older revision may have kept no entry.
+func (e *Effect) openAttempt(previousFence int64, now time.Time) {
 	n := len(e.History)
-	if n > 0 && e.History[n-1].Outcome == AttemptContinued && e.History[n-1].Fence == before {
+	if n > 0 && e.History[n-1].Outcome == AttemptContinued && e.History[n-1].Fence == previousFence {
 		last := &e.History[n-1]
 		*last = Attempt{Fence: e.Fence, Began: last.Began}
 		return
@@ -57,7 +57,7 @@ func (e *Effect) begin(before int64, now time.Time) {
 	e.History = append(kept[:len(kept):len(kept)], Attempt{Fence: e.Fence, Began: operation.Instant(now)})
 }
 
-// closeAttempt closes the entry of the effect's last claim. There is none where a version that keeps no
+// closeAttempt closes the entry of the effect's last claim. There is none if a revision that keeps no
 // history made the claim. cause is why the attempt failed, or nil.
 func (e *Effect) closeAttempt(outcome AttemptOutcome, cause error, at time.Time) {
 	n := len(e.History)

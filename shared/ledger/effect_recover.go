@@ -45,7 +45,7 @@ func (l Effects) Recover(ctx context.Context, key operation.Key, name, by string
 		}
 		last = &Recovery{At: operation.Instant(now), By: printable(shorten(by))}
 		outcome, effect.Recovered, effect.Abandoned = RecoverDone, last, nil
-		return l.end(ctx, docs[0], docs[1], effect, EffectDone, now, nil)
+		return l.commitEnd(ctx, docs[0], docs[1], effect, EffectDone, now, nil)
 	}, OperationPath(key))
 	return outcome, err
 }

@@ -14,9 +14,9 @@ import (
 // maxRuns bounds the reruns of one effect: a claim reads them all.
 const maxRuns = 100
 
-// rerun plans one more run of the effect in firstDoc. The first run's document is written in the
-// same commit: it counts its reruns, so that the number which an operator saw is checked in this commit,
-// and a concurrent claim of it decides again.
+// rerun plans one more run of the effect in firstDoc. The same commit writes the first run's document,
+// which counts the reruns. So the number of runs that the operator saw is still true in this commit, and a
+// concurrent claim of the first run decides again.
 func (r *replaying) rerun(
 	ctx context.Context, firstDoc, recordDoc Document, rec operation.Record, now time.Time,
 ) error {
@@ -31,10 +31,10 @@ func (r *replaying) rerun(
 			"%w: the document of that run is gone; the operation's record says that it is %s", ErrReplay, status,
 		)
 	case !firstDoc.Exists():
-		return fmt.Errorf("%w as a rerun: there is no first run whose payload could be sent again; replay it without a rerun",
+		return fmt.Errorf("%w as a rerun: it has no first run, and so no payload; replay it without a rerun",
 			ErrReplay)
 	case r.message.Runs != nil && first.Runs != *r.message.Runs:
-		return fmt.Errorf("%w as a rerun: it had %d reruns when that was decided, and has %d now", ErrReplay, *r.message.Runs,
+		return fmt.Errorf("%w as a rerun: it had %d reruns at the decision, and has %d now", ErrReplay, *r.message.Runs,
 			first.Runs)
 	case first.Runs >= maxRuns:
 		return fmt.Errorf("%w as a rerun: it has %d reruns already", ErrReplay, first.Runs)
@@ -97,18 +97,19 @@ func withKey(payload, key string) (string, error) {
 	return "", errors.New("it has no idempotencyKey")
 }
 
-// A siblings sums up, for the claim of a run, its sibling runs.
+// siblings are the sibling runs of an effect, as far as its claim needs them.
 type siblings struct {
 	claimed bool          // a sibling is CLAIMED
 	wait    time.Duration // how long until its lease expires
-	writes  []Write       // for the claim's commit
+	// recordWrites belong in the claim's commit: the record, if there are siblings.
+	recordWrites []Write
 }
 
 // siblingRuns reads the sibling runs of an effect, which its operation's record names: its first run
-// and its reruns, of which at most one is CLAIMED. A run whose lease is over still counts until it
-// is claimed again and ended, because its worker may resume and extend the lease. The claim's commit
-// writes the operation's record, so that of two siblings' concurrent claims one decides again. An
-// effect without siblings costs nothing.
+// and its reruns. At most one of them is CLAIMED. A run whose lease has expired still counts until it is
+// claimed again and ended, because its worker may extend the lease. The claim's commit writes the record,
+// so that of two concurrent claims of siblings one decides again. An effect without siblings costs no
+// read.
 func (l *protocol) siblingRuns(
 	ctx context.Context, recordDoc Document, rec operation.Record, effect Effect, now time.Time,
 ) (siblings, error) {
@@ -131,7 +132,7 @@ func (l *protocol) siblingRuns(
 		}
 	}
 	_, write := l.writeRecord(recordDoc, rec, now)
-	return siblings{writes: []Write{write}}, nil
+	return siblings{recordWrites: []Write{write}}, nil
 }
 
 // oneOfSeveral reports whether the effect has siblings.
