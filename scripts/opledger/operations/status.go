@@ -33,18 +33,19 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is pending, running and dead, and what needs an operator",
-		Long: "Says how much is pending and since when, how many effects run, which are dead and why, what is in\n" +
-			"quarantine, which intents wait, what ended in two ways within the last week, what is not registered, and\n" +
-			"how the last reconcile pass ended. Then it says what needs an operator, each with the command that\n" +
-			"shows it, and exits with 1 if something does, with 3 if the ledger could not be read. An effect does\n" +
-			"that has been failing for an hour, an operation that is pending for too long, one that was not\n" +
-			"registered within an hour of its event, and a pass that ended longer than three intervals ago: of those\n" +
-			"that the ledger has stored, unless $OPLEDGER_INTERVAL is set. The webhook's health is what the last pass\n" +
-			"saw. The pause is that of the functions, or of opledger serve; effects count as paused, too, where\n" +
-			"$OPLEDGER_EFFECTS_PAUSED is true. A pause needs an operator once it has held an effect for an hour, or\n" +
-			"for three intervals if those are longer. It counts to 10,000, and reads the first 100 documents of what\n" +
-			"it does not count. From Firestore it reads the first 4, as the console does: about 60 reads, and one\n" +
-			"more for each further 1,000 that it counts.",
+		Long: "Shows the pending operations and their age, the open and the dead effects, the quarantine, the intents\n" +
+			"that wait, the operations that ended in two ways within the last week, the unregistered operations, and\n" +
+			"how the last reconcile pass ended. Then it lists the problems that need an operator, each with the\n" +
+			"command that shows more. It exits with 1 if there is one, and with 3 if the ledger could not be read.\n\n" +
+			"Among the problems are a dead effect, an effect that has failed for an hour, an operation that is\n" +
+			"pending for too long, and one that is not registered an hour after its event. So is a last pass that\n" +
+			"ended three intervals ago. The interval is the one that the ledger has stored, unless\n" +
+			"$OPLEDGER_INTERVAL is set. The webhook's health is from the last pass.\n\n" +
+			"The pause is that of the functions, or of opledger serve; $OPLEDGER_EFFECTS_PAUSED=true counts, too. A\n" +
+			"pause needs an operator once it has held an effect for an hour, or for three intervals if those are\n" +
+			"longer.\n\n" +
+			"Counts stop at 10,000. Of each kind that it does not count it reads 100 documents, from Firestore 4. So\n" +
+			"it costs at most 38 reads of Firestore, and one more for each further 1,000 counted.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: terminal.Args(cobra.NoArgs),

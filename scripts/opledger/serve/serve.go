@@ -32,9 +32,9 @@ func New(outside terminal.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the four functions on one port",
-		Long: "Runs the four functions on one port: POST /webhook, /register, /reconcile, /effects, and GET\n" +
-			"/operations/NAME, /intents/ID, /health, /ready; and at / the console, for a browser on this machine. Effects\n" +
-			"are run inside the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
+		Long: "Runs the four functions on one port: POST /webhook, /register, /jobs/ID, /reconcile, /sweep, /effects, and\n" +
+			"GET /operations/NAME, /intents/ID, /jobs/ID, /health, /ready; and at / the console, for a browser on this\n" +
+			"machine. Effects are run inside the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
 			simulateHelp + forwardHelp +
 			"/webhook verifies signatures; /health and /ready are public. To the other routes a caller must send a bearer\n" +
 			"token. It is $OPLEDGER_SERVE_TOKEN, or else serve makes one at its first start, in a file beside the\n" +
