@@ -12,10 +12,10 @@ import (
 // ErrLeaseEnds is the cause of a context that ends because its lease could not be extended.
 var ErrLeaseEnds = errors.New("the lease ends and could not be extended")
 
-// keep extends the lease until ctx ends, each time a third of its length before its end. An
-// extension that fails is retried while there is time. keep ends ctx when the lease is lost, or a
-// tenth of its length before an end that could not be put off [S6]. granted is an instant before
-// the claim, on this machine's monotonic clock, so that the lease ends later than keep assumes.
+// keep extends the lease until ctx ends, each time when a third of it is left. An extension that
+// fails is retried while there is time. keep calls end, which cancels ctx, when the lease is lost, or
+// when a tenth of it is left and it could not be extended [S6]. granted is taken before the claim, on
+// this machine's monotonic clock, so the real lease ends later than keep assumes.
 func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease ledger.Lease, granted time.Time) {
 	ttl := r.ledger.Settings().ClaimTTL
 	next := granted.Add(ttl - ttl/3)
@@ -46,7 +46,7 @@ func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease le
 	}
 }
 
-// heldFor is how long after a claim or an extension was asked for its lease is surely held.
+// heldFor is how long the lease is surely held, from the request for its claim or extension.
 func (r *Runner) heldFor() time.Duration {
 	ttl := r.ledger.Settings().ClaimTTL
 	return ttl - ttl/10

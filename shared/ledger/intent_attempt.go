@@ -8,7 +8,7 @@ import (
 
 // An IntentAttempt is one announced submission of an intent's operation.
 type IntentAttempt struct {
-	// ID is the submitter's own, or made by the ledger. It tells one attempt from another.
+	// ID is the submitter's own, or made by the ledger. It differs from attempt to attempt.
 	ID string    `json:"id" firestore:"id"`
 	At time.Time `json:"at" firestore:"at"` // as AttemptedAt
 	// ListedAt is when a pass began that read Gemini's list to its end and found no operation of the
@@ -17,11 +17,11 @@ type IntentAttempt struct {
 }
 
 const (
-	// SubmitWithin is how long after it asked for it a submitter may use the verdict MaySubmit: the
+	// SubmitWithin is how long the verdict MaySubmit holds, from the submitter's request for it: the
 	// request that creates the operation is sent by then, or not at all.
 	SubmitWithin = 2 * time.Minute
-	// attemptOver is the age of an attempt at which whatever it created is in Gemini's list:
-	// SubmitWithin, and time for Gemini to finish the request and to list the operation.
+	// attemptOver is the age of an attempt from which on Gemini's list shows the operation, if it was
+	// created: SubmitWithin, and time for Gemini to finish the request and to list the operation.
 	attemptOver = 5 * time.Minute
 )
 
@@ -34,8 +34,8 @@ func (i Intent) attempt() IntentAttempt {
 	return *i.Attempt
 }
 
-// Unlisted returns when the pass began that read Gemini's list in vain after the last attempt of a waiting
-// intent, so that a submitter may submit again; zero: none has.
+// Unlisted returns the ListedAt of a waiting intent's last attempt; zero: it has none. Once it has one, a
+// submitter may submit again, because Gemini's list did not have the operation.
 func (i Intent) Unlisted() time.Time {
 	if !i.Waiting() {
 		return time.Time{}
@@ -49,10 +49,10 @@ func (i Intent) announced(id string) Intent {
 	return i
 }
 
-// ToList reports whether Gemini's list, read by a pass that begins at now, decides whether the
-// intent's operation may be submitted again. Only batches can be listed, so a submitter that did
-// not say what it submits is not helped by the list. leapt is when the store's clock leapt last: how
-// long before that the attempt was is not known.
+// ToList reports whether a pass that begins at now should read Gemini's list, to decide whether the
+// intent's operation may be submitted again. Only batches can be listed, so an intent without a
+// collection is never listed. leapt is when the store's clock leapt last: an attempt before that has an
+// unknown age, and is counted from the leap.
 func (i Intent) ToList(leapt, now time.Time) bool {
 	return i.Waiting() && i.Collection == operation.Batches && i.attempt().ListedAt.IsZero() &&
 		!now.Before(i.attemptOver(leapt))
@@ -67,8 +67,8 @@ func (i Intent) attemptOver(leapt time.Time) time.Time {
 	return from.Add(attemptOver)
 }
 
-// Unlisted returns d as it is to be stored by a pass that began at now and read Gemini's list to its
-// end, without an operation of the intent, and looked up its names in vain. leapt is as ToList's.
+// Unlisted returns d with ListedAt set, to be stored. The pass began at now, read Gemini's list to its
+// end without an operation of the intent, and did not find the intent's names. leapt is as ToList's.
 func (d DueIntent) Unlisted(leapt, now time.Time) DueIntent {
 	if d.Intent.ToList(leapt, now) {
 		attempt := d.Intent.attempt()
@@ -78,8 +78,8 @@ func (d DueIntent) Unlisted(leapt, now time.Time) DueIntent {
 	return d
 }
 
-// nextListing returns when a pass reads the list for an OPEN intent whose last attempt is not
-// decided: once the attempt is over, and in every pass after that. Zero: never.
+// nextListing returns when the next pass should read the list for an OPEN intent: once its last attempt
+// is over, then in every pass until ListedAt is set. Zero: never.
 func (l *protocol) nextListing(i Intent, now time.Time) time.Time {
 	over := i.AttemptedAt().Add(attemptOver)
 	switch {

@@ -108,8 +108,8 @@ func (r JobRequest) Differs(before job.Job) error {
 			ErrJobDiffers, before.Input.SHA256, r.Input.SHA256)
 	}
 	if names := before.Options.Differences(r.Options); len(names) > 0 {
-		return fmt.Errorf("%w: its input is the same, but not %s; give this one another id, or the same options",
-			ErrJobDiffers, strings.Join(names, ", "))
+		return fmt.Errorf("%w: the input is the same, and these options differ: %s; give this one another id, or the "+
+			"same options", ErrJobDiffers, strings.Join(names, ", "))
 	}
 	if before.Storage != r.Storage {
 		return fmt.Errorf("%w: its objects are in %s, not in %s", ErrJobDiffers, before.Storage, r.Storage)

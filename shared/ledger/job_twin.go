@@ -10,8 +10,9 @@ import (
 // TwinMessage is the log message of an alert about a twin [J2].
 const TwinMessage = "a part of a job has a second batch, which runs beside its own and is never collected"
 
-// twin returns the write that counts a second batch of a part [J2]: this event is the first about it with an id, which
-// is that of a part that is bound to another batch. Its record stays unregistered, so that no step collects it.
+// twin returns the write that counts a second batch of a part [J2], or nothing. The event's correlation id is that of
+// a part which is bound to another batch, and no earlier event about this batch had an id: so it is counted once. Its
+// record stays unregistered, so that no step collects it.
 func (c *ingestion) twin(ctx context.Context, e operation.Event, at reading) ([]Write, error) {
 	of, _, isPart := operation.ParsePart(e.CorrelationID)
 	bound := at.correlation.intent
@@ -19,7 +20,7 @@ func (c *ingestion) twin(ctx context.Context, e operation.Event, at reading) ([]
 		return nil, nil
 	}
 	j, _, err := c.ledger.job(ctx, of)
-	if errors.Is(err, ErrNoJob) || errors.Is(err, ErrNewer) { // it must not stop the rest of the commit
+	if errors.Is(err, ErrNoJob) || errors.Is(err, ErrNewer) { // the rest of the commit is made all the same
 		return nil, nil
 	}
 	if err != nil {

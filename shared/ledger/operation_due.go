@@ -44,8 +44,8 @@ func (d DueOperation) Name() operation.Name {
 	return operation.Name{Key: d.Record.Key, Resource: d.Record.Name}
 }
 
-// Due returns registered operations that have not ended and are due at now, at most
-// limit, behind after. Its cost grows with what is due, not with the ledger [L4].
+// Due returns registered operations that have not ended and are due at now, at most limit, behind
+// after. Its cost grows with the number of due operations, not with the ledger [L4].
 func (l Operations) Due(
 	ctx context.Context, now time.Time, after Cursor, limit int,
 ) (Page[DueOperation], error) {
@@ -64,18 +64,22 @@ func due[T any](ctx context.Context, store Store, q Query, read func(Document) (
 	return page, nil
 }
 
-// waitingFactor is how many times more rarely an operation is looked up that waits for its
+// waitingFactor is the number of intervals between look-ups of an operation that waits for its
 // submitter, not for Gemini.
 const waitingFactor = 12
 
-// lookUpParts is the part of an operation's age after which it is looked up again.
+// lookUpParts divides an operation's age: with widen, a twelfth of it passes between look-ups.
 const lookUpParts = 12
 
-// nextLookUp returns when an operation is due again that a pass looks up. That is one interval after
-// the pass began. It is later only of a marked one that is no job, after a conclusive look-up, whose
-// cancellation was not requested: twelve intervals where it waits for its submitter; with widen, a
-// twelfth of its age, at most LookupMaxInterval [R6]. It is not after the next alert that the operation
-// is stuck, unless that is within one interval, where a pass finds it in any case.
+// nextLookUp returns when an operation that a pass looks up is due again: one interval after the pass
+// began. It is later only if the operation is marked, is no job, has no condition, and is not being
+// cancelled [R6]:
+//
+//   - 12 intervals while it waits for its submitter
+//   - with widen, a twelfth of its age: at least an interval, at most LookupMaxInterval
+//
+// It is never later than the next stuck alert, but never sooner than one interval: a pass finds the
+// operation then in any case.
 func (l *protocol) nextLookUp(d DueOperation, passStart time.Time) time.Time {
 	rec, wait := d.Record, l.settings.Interval
 	switch {
@@ -95,14 +99,14 @@ func (l *protocol) nextLookUp(d DueOperation, passStart time.Time) time.Time {
 	return due
 }
 
-// next returns when a document that this pass processes is due again: so many intervals after the
-// pass began, less a tenth of one, so that the next pass finds it, and less up to another tenth at
-// random, so that not all are due at once.
+// next returns when a document that this pass processes is due again: intervals after the pass began,
+// less a tenth of one, so that the next pass finds it. Up to another tenth is taken off at random, so
+// that not all documents are due at once.
 func (l *protocol) next(passStart time.Time, intervals int) time.Time {
 	return l.nextAfter(passStart, time.Duration(intervals)*l.settings.Interval)
 }
 
-// nextAfter is next for a wait that is no number of intervals.
+// nextAfter is next for any wait.
 func (l *protocol) nextAfter(passStart time.Time, wait time.Duration) time.Time {
 	return operation.Instant(passStart.Add(wait - l.early()))
 }
@@ -131,13 +135,13 @@ type LookUpClaim struct {
 
 // ClaimLookUp claims an operation for the pass that began at passStart. It counts the look-up [R3]
 // and moves the due time, so that an overlapping pass does not find the operation. The move is one
-// write on the version that the query found. Only after a conflict, or an answer that was lost, is
-// the record read again; of a job the plan always is, for its last step. A move of this very call is
-// recognized by its due time, which no other call writes. Where the operation is stuck and not
-// DefersAlert, the alert is planned in the same commit [R4].
+// write on the version that the query found. The record is read again only after a conflict or a lost
+// answer; of a job the plan is always read, for its last step. A call recognizes its own move by the
+// due time, which no other call writes. If the operation is stuck and not DefersAlert, the alert is
+// planned in the same commit [R4].
 //
-// Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
-// has ended; otherwise as Ingest.
+// Errors: ErrConflict if the operation is no longer due: another pass has claimed it, or it has
+// ended; otherwise as Ingest.
 func (l Passes) ClaimLookUp(ctx context.Context, d DueOperation, passStart time.Time) (LookUpClaim, error) {
 	m := move{ledger: l.protocol, passStart: passStart, found: d}
 	what := "claiming " + string(d.Record.Key) + " for this pass"
@@ -158,10 +162,10 @@ func (l Passes) ClaimLookUp(ctx context.Context, d DueOperation, passStart time.
 	return m.result, nil
 }
 
-// AlertStuck plans the alert that an operation is stuck, for the pass that has claimed it with DefersAlert and
-// has asked Gemini since. It counts no look-up.
+// AlertStuck plans the alert that an operation is stuck. The caller is the pass that claimed it with
+// DefersAlert, and has asked Gemini since. It counts no look-up.
 //
-// Errors: ErrConflict, where the operation was changed since its claim: the next look-up alerts, an
+// Errors: ErrConflict if the operation was changed since its claim: the next look-up alerts, an
 // interval later; otherwise as Ingest.
 func (l Passes) AlertStuck(ctx context.Context, claimed DueOperation) (LookUpClaim, error) {
 	claimed.DefersAlert = false
@@ -227,8 +231,8 @@ func (m *move) claimed(rec operation.Record) bool {
 	return !m.found.passStart.IsZero() && rec.DueAt.Equal(m.found.Record.DueAt) && rec.LookUps == m.found.Record.LookUps
 }
 
-// again reads the operation after a commit that failed or was not answered. Where the move was made
-// it is done. Otherwise it moves what is still due: a delivery changed it.
+// again reads the operation after a commit that failed or was not answered. If the move was made, it
+// is done. Otherwise a delivery changed the operation, and it is moved if it is still due.
 func (m *move) again(ctx context.Context) error {
 	rec, doc, _, err := m.ledger.record(ctx, m.found.Record.Key)
 	made := m.result.Operation.Record

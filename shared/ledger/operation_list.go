@@ -59,12 +59,12 @@ func (f Filter) validate() error {
 // needy reports whether the filter chooses operations by what an operator must decide about them.
 func (f Filter) needy() bool { return f.Conflict || !f.Late.IsZero() || !f.Unregistered.IsZero() }
 
-// sinceIndexed reports whether an index finds what Since chooses.
+// sinceIndexed reports whether an index covers Since.
 func (f Filter) sinceIndexed() bool { return !f.Pending && f.Late.IsZero() && f.Unregistered.IsZero() }
 
-// Counted reports whether an index finds all that the filter chooses, so that Operations.Count
-// counts it. The counts of conflicts and of late operations are upper bounds: an older revision may
-// have changed some since [L5].
+// Counted reports whether an index finds exactly the operations of the filter, so that Operations.Count
+// counts them. The counts of conflicts and of late operations are upper bounds: an older revision may have
+// changed some since [L5].
 func (f Filter) Counted() bool {
 	_, exact := f.exactKind()
 	return (f.JobKind == "" || exact) && !(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
@@ -93,19 +93,19 @@ func (f Filter) matches(rec operation.Record) bool {
 		(f.Collection == "" || f.Collection == rec.Collection)
 }
 
-// onlyDead reports whether the filter also finds dead effects that no record names: they have no
-// state, collection or job kind.
+// onlyDead reports whether the filter also finds dead effects without a record, which have no state,
+// collection or job kind.
 func (f Filter) onlyDead() bool {
 	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == ""
 }
 
-// List returns operations, newest first. With Dead, and without States, Collection and JobKind, it
-// then returns the dead effects whose operation has no record, or that are about no operation. Each
-// of these is a record without a Version, which names that one effect.
+// List returns operations, newest first. With Dead, and without States, Collection and JobKind, the dead
+// effects without a record follow: their operation has none, or they are about no operation. Each is
+// returned as a record without a Version, which names that one effect.
 //
-// It reads as many documents as it returns, at most as many again for each further state, and where
-// the filter is not Counted 5,000: then a page may have fewer than Limit, or none, and a Next. Errors:
-// the store's.
+// It reads at most Limit documents for each state that it searches. If the filter is not Counted, a search
+// goes on for 5,000 documents: then a page may have fewer items than Limit, or none, and still a Next.
+// Errors: the store's.
 func (l operationsReader) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	if err := f.validate(); err != nil {
 		return Page[operation.Record]{}, fmt.Errorf("listing operations: %w", err)

@@ -11,13 +11,12 @@ import (
 // refusalsPath is the one document about the deliveries that the webhook refused.
 const refusalsPath Path = PassesCollection + "/webhook"
 
-// RefusalsFor is for how long Gemini redelivers: a refusal that comes longer after the last one
-// begins another row.
+// RefusalsFor is how long Gemini redelivers. A refusal that comes longer after the last one starts a new
+// count.
 const RefusalsFor = 24 * time.Hour
 
-// Refusals are the deliveries that the webhook refused in a row, with none accepted between them [W1].
-// Only a process that counts them in memory stores them: serve does. They say how many, and nothing of
-// what a sender wrote.
+// Refusals count the deliveries that the webhook refused since it last accepted one [W1]. Only serve
+// stores them: a deployed function does not. They hold nothing that a sender wrote.
 type Refusals struct {
 	Schema  int   `json:"schema" firestore:"schema"`
 	Version int64 `json:"version" firestore:"version"`
@@ -26,7 +25,7 @@ type Refusals struct {
 	Reason  string    `json:"reason,omitempty" firestore:"reason,omitempty"`
 	FirstAt time.Time `json:"firstAt,omitzero" firestore:"firstAt,omitempty"` // by the store's clock, as the others
 	LastAt  time.Time `json:"lastAt,omitzero" firestore:"lastAt,omitempty"`
-	// AcceptedAt is when a delivery was accepted after refusals; what is accepted after that alone is not
+	// AcceptedAt is when a delivery was accepted after refusals. Until the next refusal no later one is
 	// stored.
 	AcceptedAt time.Time `json:"acceptedAt,omitzero" firestore:"acceptedAt,omitempty"`
 }
@@ -36,10 +35,10 @@ func (r *Refusals) Refuse(reason string, at time.Time) {
 	r.Add(Refusals{Count: 1, Reason: reason, FirstAt: at, LastAt: at})
 }
 
-// Accept ends the row.
+// Accept records an accepted delivery, which ends the count.
 func (r *Refusals) Accept(at time.Time) { r.Add(Refusals{AcceptedAt: at}) }
 
-// Add adds what was counted later, by the same clock.
+// Add adds later counts, by the same clock.
 func (r *Refusals) Add(later Refusals) {
 	if !later.AcceptedAt.IsZero() {
 		*r = Refusals{Schema: r.Schema, Version: r.Version, AcceptedAt: later.AcceptedAt}
@@ -54,9 +53,9 @@ func (r *Refusals) Add(later Refusals) {
 	r.Reason, r.LastAt = later.Reason, later.LastAt
 }
 
-// AddRefusals adds what a process has counted since it last did so: one read, and one write unless
-// there is no refusal in it or in the ledger. now is the time by the clock of what was counted. It
-// returns what is stored then. The error is that of [Passes.Refusals].
+// AddRefusals adds the counts of a process since its last call: one read, and one write, unless neither
+// counted nor the ledger has a refusal. now is the time by the clock of the counts. It returns the stored
+// Refusals. The error is that of [Passes.Refusals].
 func (l Passes) AddRefusals(ctx context.Context, counted Refusals, now time.Time) (stored Refusals, err error) {
 	var later *Refusals // what is added, by the store's clock
 	err = l.retry(ctx, "storing what the webhook refused", func(int) error {
@@ -81,7 +80,7 @@ func (l Passes) AddRefusals(ctx context.Context, counted Refusals, now time.Time
 	return stored, err
 }
 
-// shifted returns r by a clock that is that far ahead.
+// shifted returns r with its times moved by ahead, to another clock.
 func (r Refusals) shifted(ahead time.Duration) Refusals {
 	for _, at := range []*time.Time{&r.FirstAt, &r.LastAt, &r.AcceptedAt} {
 		if !at.IsZero() {
@@ -91,8 +90,8 @@ func (r Refusals) shifted(ahead time.Duration) Refusals {
 	return r
 }
 
-// Refusals returns what the webhook refused in a row: one document read; zero where no process has
-// stored any. The error is a [Broken] where the document cannot be read, else the store's.
+// Refusals returns the stored count: one document read; zero if no process has stored one. The error is a
+// [Broken] if the document cannot be read, else the store's.
 func (l passesReader) Refusals(ctx context.Context) (Refusals, error) {
 	stored, _, _, err := l.readRefusals(ctx)
 	return stored, err

@@ -46,7 +46,7 @@ func queryParts(key operation.Key, field string, after Cursor, limit int) Query 
 	return Query{Collection: PartsCollection, Under: JobPath(key), OrderBy: field, After: after, Limit: limit}
 }
 
-// queryWaiting: the items of one effect that are tried again, the one that has waited longest first.
+// queryWaiting: the items of one effect that are to be retried, the longest waiting first.
 func queryWaiting(effect Path, after Cursor, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldWaiting, After: after, Limit: limit}
 }
@@ -56,10 +56,10 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldFailedAt, After: after, Limit: limit}
 }
 
-// queryList: operations newest first, or those with a dead effect, or pending ones in due order; or
-// those with a conflict, late ones, or unregistered ones. Each of the first three perhaps of one
-// collection, and one query for each state that the filter names, and the late ones for each that
-// is not terminal; or of one job kind.
+// queryList: one of these lists of operations: all, the newest first; those with a dead effect; pending
+// ones by due time; those with a conflict; late ones; unregistered ones. The first three may be of one
+// collection. A query finds one state: there is one for each state of the filter, and for late ones
+// one for each that is not terminal. Or: the operations of one job kind.
 func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,
@@ -116,8 +116,8 @@ func queryRunning(after Cursor, limit int) Query {
 	}
 }
 
-// queryFailing: open effects that have been failing since before or longer, the longest first. An older
-// revision that ends one keeps its failingSince, and changes its state.
+// queryFailing: open effects that fail since before or earlier, the longest first. The states are needed
+// because an older revision that ends an effect keeps its failingSince.
 func queryFailing(before time.Time, after Cursor, limit int) []Query {
 	return inStates([]EffectState{EffectPending, EffectClaimed}, Query{
 		Collection: EffectsCollection, OrderBy: FieldFailingSince, NotAfter: before, After: after, Limit: limit,
@@ -142,7 +142,7 @@ func queryWithoutRecord(f Filter) Query {
 	}
 }
 
-// queryQuarantined: the quarantine, newest first, perhaps of one reason, or what is unresolved.
+// queryQuarantined: the quarantine, newest first: all, those of one reason, or the unresolved ones.
 func queryQuarantined(f QuarantineFilter) Query {
 	q := Query{
 		Collection: QuarantineCollection, OrderBy: FieldReceivedAt, Descending: true, After: f.After, Limit: f.Limit,

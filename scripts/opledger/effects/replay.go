@@ -27,20 +27,20 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [NAME]",
 		Short: "Run effects again",
-		Long: "Runs effects again: of one operation, or of all that the flags select. Before it runs those of several\n" +
-			"operations, or reruns any, it says how many they are, and asks.\n\n" +
-			"A dead or waived effect is reopened, with all its attempts again. Of one that runs once per item, only\n" +
-			"the items that failed or are not done are tried. An open effect is tried unless it backs off: then the\n" +
-			"command says until when. A done effect is skipped; with --rerun it runs once more, as a run of its own\n" +
-			"with its own key.\n\n" +
+		Long: "Runs the effects of one operation again, or of all that the flags select. Before it runs those of\n" +
+			"several operations, or reruns any, it prints their number and asks.\n\n" +
+			"A dead or waived effect is reopened, and its attempts are counted from zero. Of one that runs once per\n" +
+			"item, only the items that failed or are not done are tried. An open effect is tried, unless it backs off:\n" +
+			"then the command says until when. A done effect is skipped; with --rerun it runs once more, as a run of\n" +
+			"its own with its own key.\n\n" +
 			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
-			"and prints what became of them. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
+			"and prints their outcomes. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
 			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
-			"It exits with 1 if an effect is not done; in a pause of this process, if one is neither done nor\n" +
-			"accepted.\n\n" +
-			"While effects are paused, messages are accepted, and run when the pause ends. Where this process runs\n" +
-			"the effects, it keeps the pause of opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them\n" +
-			"all the same.",
+			"It exits with 1 unless every effect is done. In a pause of this process, accepted is enough; with\n" +
+			"--no-wait, published.\n\n" +
+			"While effects are paused, messages are accepted, and the effects run when the pause ends. Where this\n" +
+			"process runs the effects, it obeys the pause of opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it\n" +
+			"runs them anyway.",
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --rerun\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +

@@ -61,7 +61,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		out.Line(outcomes(targets))
 	}
 	if backsOff {
-		out.Line("what backs off is tried then by itself; --rerun runs it now, as a second run with a key of its own")
+		out.Line("effects that back off are retried then; --rerun runs one now, as a second run with a key of its own")
 	}
 	if ran && run.nonce != "" {
 		out.Line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", run.nonce))
@@ -118,7 +118,7 @@ func howManyRan(targets []replayTarget) string {
 	case len(targets):
 		return "ran " + howMany(ran) + ", once each; opledger show NAME shows the outcome"
 	default:
-		return fmt.Sprintf("ran %d of %s, once each; the log says why not the rest", len(ran), howMany(targets))
+		return fmt.Sprintf("ran %d of %s, once each; the log says why the others did not run", len(ran), howMany(targets))
 	}
 }
 

@@ -85,13 +85,13 @@ func TestReplayCounts(t *testing.T) {
 		}
 		return err
 	})
-	replay(early, "ran 1 of 2 effects of 2 operations, once each; the log says why not the rest\n"+
+	replay(early, "ran 1 of 2 effects of 2 operations, once each; the log says why the others did not run\n"+
 		"1 done, 1 open still", again, settings)
 	replay(early, "ran none of 1 effect of 1 operation; the log says why\n0 done, 1 open still", again, settings)
 	s := commandtest.Run(t, nil, "replay", "batches/b", "--store", early.Store()).Want(t, terminal.ExitFailed)
 	if !regexp.MustCompile(`^batches/b  log  open  backs off until ` + commandtest.LocalPattern +
-		`\n(.*\n)*what backs off is tried ` +
-		`then by itself; --rerun runs it now, as a second run with a key of its own\n$`).MatchString(s.Out) {
+		`\n(.*\n)*effects that back off are ` +
+		`retried then; --rerun runs one now, as a second run with a key of its own\n$`).MatchString(s.Out) {
 		t.Errorf("%s", s.Out)
 	}
 	s = commandtest.Run(t, nil, "replay", "batches/b", "--json", "--store", early.Store()).Want(t, terminal.ExitFailed)

@@ -98,8 +98,8 @@ func (o jobObjects) check(j job.Job, planned bool, story ledger.Story) error {
 	case planned:
 		return nil
 	case len(o.names) > 0:
-		return fmt.Errorf("the ledger has no plan of the job, and its objects in %s no results.jsonl: it may be the job of "+
-			"another ledger, which has not ended; delete the objects there", o.storage)
+		return fmt.Errorf("this ledger does not know the job, and %s has no results.jsonl of it; it may be an unfinished "+
+			"job of another ledger: delete its objects there", o.storage)
 	case story.Record.Version == 0 && len(story.Effects)+len(story.Deliveries)+len(story.Broken) == 0:
 		return ledger.ErrNotFound
 	default:

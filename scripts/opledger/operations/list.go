@@ -73,13 +73,11 @@ func NewList(outside terminal.Environment) *cobra.Command {
 		"only pending operations, in the order of their next look-up")
 	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, also those of alerts")
 	flags.BoolVar(&q.late, "late", false,
-		"only operations that are pending for too long, or that Gemini does not know, the oldest first")
+		"only operations that are pending for too long, or that Gemini does not know; the oldest first")
 	flags.BoolVar(&q.unregistered, "unregistered", false,
-		"only operations that an event reported and that are not registered, the newest first;\n"+
-			"without those that were resolved")
+		"only unregistered operations, which an event reported; the newest first, without resolved ones")
 	flags.BoolVar(&q.filter.Conflict, "conflict", false,
-		"operations for which an event named another terminal state than the one that stands, the newest first;\n"+
-			"without those that were resolved")
+		"only operations that ended in two ways; the newest report first, without resolved ones")
 	from.Add(cmd, "operations")
 	terminal.WatchFlag(cmd, &watch)
 	terminal.WideFlag(cmd, &wide)

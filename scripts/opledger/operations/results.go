@@ -28,14 +28,15 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 		Use:   "results NAME",
 		Short: "Print the results of a batch or a job, one line for each request",
 		Long: "Prints the results of a batch that has ended, from the file or inline, as JSON Lines: each with the\n" +
-			"key of its request and its response or error, in the order in which Gemini sends them. Also of a batch\n" +
-			"that failed or was cancelled, where Gemini has results of it. Exits with 1 where requests have no line,\n" +
-			"lines no key, or a key stands twice: stderr says so. Exits with 3 where Gemini could not be asked, or a\n" +
-			"download broke off. Then what was printed is not whole: run it again.\n\n" +
-			"Of a job they are in job storage. Each key stands once, with its outcome and its attempts. Before the job\n" +
-			"has ended, the lines that are final are printed, and it exits with 1. --kind failed prints those that are\n" +
-			"not done, each with its request, so that they can be submitted as they are; --kind unmatched those of\n" +
-			"Gemini's lines that no request asked for.",
+			"key of its request and its response or error, in the order in which Gemini sends them. A batch\n" +
+			"that failed or was cancelled may have results, too.\n\n" +
+			"Exits with 1 if a request has no line, a line has no key, or two lines have one key; stderr says which.\n" +
+			"Exits with 3 if Gemini could not be asked, or a download broke off. Then the output is incomplete: run it\n" +
+			"again.\n\n" +
+			"The results of a job are in job storage. Each key has one line, with its outcome and its attempts. Before\n" +
+			"the job has ended, only final lines are printed, and it exits with 1. --kind failed prints the results\n" +
+			"that are not done, each with its request, ready to be submitted again. --kind unmatched prints Gemini's\n" +
+			"lines that belong to no request.",
 		Example: "  opledger results batches/abc123 > results.jsonl\n" +
 			"  opledger results jobs/nightly-2026-11-23 > results.jsonl\n" +
 			"  opledger results jobs/nightly-2026-11-23 --kind failed > again.jsonl",

@@ -72,7 +72,7 @@ func NewUsage(outside terminal.Environment) *cobra.Command {
 					err = printUsage(outside, groups, from)
 				}
 				if err == nil && unread > 0 {
-					err = fmt.Errorf("the numbers lack what cannot be read: %s", phrase.Counted(unread, "document"))
+					err = fmt.Errorf("the numbers leave out %s that cannot be read", phrase.Counted(unread, "document"))
 				}
 				return err
 			})

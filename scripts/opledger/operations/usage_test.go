@@ -58,5 +58,5 @@ func TestUsageUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	commandtest.Run(t, variables, "usage").Want(t, terminal.ExitFailed, "jobs:other left alone",
-		"the numbers lack what cannot be read: 1 document").Says(t, "reviews")
+		"the numbers leave out 1 document that cannot be read").Says(t, "reviews")
 }

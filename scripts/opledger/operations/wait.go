@@ -31,10 +31,10 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 		Short: "Wait until an operation is settled and its effects are done",
 		Long: "Waits until an operation is settled and none of its effects is open, and prints its state and those\n" +
 			"of its effects. Exits with 1 if an effect is dead or withheld, if the waiting was abandoned, or after\n" +
-			"--timeout; and else with 0, in whatever state the operation ended: --json says in which. It reads the\n" +
-			"record every 2 s: one document. Of a job it also says how far it is: on a terminal in one line, else in\n" +
-			"a line for each change. Every 30 s it reads the steps of the open parts, too, and exits with 1 where\n" +
-			"one is dead.",
+			"--timeout. Otherwise it exits with 0, also where the operation FAILED; --json prints the state.\n\n" +
+			"It reads the record every 2 s: one document. Of a job it also prints the progress: on a terminal in one\n" +
+			"line, else in a line for each change. Every 30 s it also reads the steps of the open parts, and exits\n" +
+			"with 1 if one is dead.",
 		Example: "  opledger wait batches/abc123\n" +
 			"  opledger wait jobs/nightly-2026-11-23\n" +
 			"  opledger wait batches/abc123 --timeout 2h --json",

@@ -22,10 +22,10 @@ import (
 // simulateHelp is what the help of serve says about --simulate.
 const simulateHelp = "With --simulate no account is needed. A simulated Gemini runs what any SDK submits to it, for\n" +
 	"some seconds: batches, videos and interactions, and the batches of jobs. It delivers signed webhooks here.\n" +
-	"What to export for that is printed. Variables that name a real Gemini, ledger, topic or job storage are\n" +
-	"left out. The ledger is a temporary file, unless --store names a file; the objects of jobs are beside it.\n" +
-	"--fault expired=1 forces a fault, of which a wrong name lists all; --fault jobs/nightly:expired=1 does so\n" +
-	"for the batches of one job. It may be given several times, and counts more than --faults.\n\n"
+	"It prints what to export. Variables that name a real Gemini, ledger, topic or job storage are\n" +
+	"ignored. The ledger is a temporary file, unless --store names a file; the objects of jobs are beside it.\n" +
+	"--fault expired=1 forces a fault; an unknown name prints all names. --fault jobs/nightly:expired=1 does so\n" +
+	"for the batches of one job. It may be given several times, and overrides --faults.\n\n"
 
 // simulateFlags are the flags about the simulated Gemini.
 type simulateFlags struct {

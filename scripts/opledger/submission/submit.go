@@ -172,7 +172,8 @@ func (f *submitFlags) report(
 		return what
 	}
 	if taken := submitted.Registered.CorrelationErr; taken != nil {
-		outside.Note("registered without its correlation id, the job was submitted twice: %s", phrase.Safe(taken.Error()))
+		outside.Note("the job was submitted twice; this one is registered without the correlation id: %s",
+			phrase.Safe(taken.Error()))
 	}
 	what := "submitted"
 	if submitted.Known {

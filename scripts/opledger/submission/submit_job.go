@@ -27,13 +27,13 @@ func newSubmitJob(outside terminal.Environment) *cobra.Command {
 		Short: "Submit a job: a file of requests that becomes a file of results",
 		Long: "Submits a job. A job is what Gemini runs as one batch or many (which Gemini calls batch jobs). Its input\n" +
 			"is JSON Lines, {\"key\":\"review-17\",\"request\":{\"contents\":[…]}}: of any size, plain or .gz, in several\n" +
-			"files, - for stdin, or gs://BUCKET/OBJECT. Keys are unique. Everything that is wrong with it is said\n" +
-			"before anything is created. The input is stored in job storage, where the results will be, too:\n" +
+			"files, - for stdin, or gs://BUCKET/OBJECT. Keys are unique. Every error in it is printed before\n" +
+			"anything is created. The input is stored in job storage, and so are the results later:\n" +
 			"$OPLEDGER_JOB_STORAGE, or a folder beside a ledger that is a file.\n\n" +
-			"The same --id with the same input and options is the same job: nothing is started twice. What Gemini did\n" +
-			"not do is sent again, in a later batch, until each request was sent --max-attempts times. So at most that\n" +
-			"many times the number of requests is sent. A batch that Gemini created twice comes on top: opledger show\n" +
-			"counts it. The command needs no API key: the workers of the ledger start the batches.",
+			"The same --id with the same input and options is the same job: nothing is started twice. Requests that\n" +
+			"Gemini did not do are sent again in a later batch. Each request is sent at most --max-attempts times, and\n" +
+			"once more for each of its batches that Gemini created twice; opledger show counts those. The command\n" +
+			"needs no API key: the workers of the ledger start the batches.",
 		Example: "  opledger submit job reviews.jsonl --id nightly-2026-11-23 --model gemini-3.5-flash --job-kind reviews\n" +
 			"  opledger submit job a.jsonl.gz b.jsonl.gz --id both --model gemini-3.5-flash --key-field custom_id --dry-run\n" +
 			"  zcat *.gz | opledger submit job - --id all --model gemini-3.5-flash --validate json --retry-on invalid",

@@ -39,9 +39,9 @@ func (f *jobFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&o.MaxBatches, "max-batches", job.DefaultMaxBatches,
 		fmt.Sprintf("run at most this many batches at once, up to %d", job.MostBatches))
 	flags.StringSliceVar(&o.RetryOn, "retry-on", nil,
-		"send a request again, too, that ended invalid or truncated: invalid,truncated")
+		"also send invalid or truncated requests again: invalid,truncated")
 	flags.StringVar(&o.Validate, "validate", "",
-		"what a response must be, else it is invalid: json, or schema, that of its request; have Gemini answer so, with "+
+		"check each response: json, or schema (its request's); others are invalid. Ask Gemini for JSON with "+
 			"generationConfig.responseMimeType or a schema")
 	flags.StringVar((*string)(&o.MaxFailures), "max-failures", "0",
 		"the job succeeds with this many requests that are not done, or with this share, such as 1%")

@@ -117,7 +117,7 @@ func TestSubmitJobDiffers(t *testing.T) {
 		t.Error(said)
 	}
 	commandtest.Run(t, variables, jobArgs(input, "--max-attempts", "2")...).Want(t, terminal.ExitFailed,
-		"its input is the same, but not maxAttempts").Complaint(t)
+		"the input is the same, and these options differ: maxAttempts").Complaint(t)
 	stored, err := os.ReadDir(filepath.Join(f.Path+".jobs", "nightly"))
 	if digests := 0; err == nil {
 		for _, entry := range stored {

@@ -61,7 +61,7 @@ func newDeliver(outside terminal.Environment) *cobra.Command {
 	flags.StringVar(&f.to, "to", "http://127.0.0.1:8080/webhook", "the URL of the webhook: of serve with /webhook, "+
 		"of a deployment without")
 	flags.StringVar(&f.id, "id", "", "the id of the delivery; the same id again is a duplicate (default a random one)")
-	flags.StringVar(&f.at, "at", "", "when it is sent, to see one that is late: an age such as 10m, "+
+	flags.StringVar(&f.at, "at", "", "its timestamp, to try a late delivery: an age such as 10m, "+
 		"or a time such as 2026-11-21T02:00:00Z (default now)")
 	terminal.JSONFlag(cmd, &outside)
 	return cmd

@@ -34,24 +34,26 @@ type Options struct {
 // that key and the item in it. The documents that one returns are written in the commit that
 // records its item, exactly once.
 //
-// Items are recorded in chunks, under their keys. A run that dies is resumed with the items that have
-// no outcome, in whatever order the result comes then. At most one chunk is repeated, with the same
-// keys and the same bytes, and what failed before anything in the run had succeeded. A run whose time
-// is over records what it has done and hands the rest on. That is no failed attempt, as long as it
-// finished an item. A run whose process is told to stop does the same, and is never a failed attempt.
+// Items are recorded in chunks, under their keys. After a crash the next run continues with the items
+// that have no outcome, in whatever order the result comes then. It repeats at most one chunk, and the
+// failures from before the run's first success, with the same keys and bytes. When its time is over, a
+// run records its outcomes and leaves the rest to the next one. That is no failed attempt, as long as
+// it finished an item. A run whose process gets SIGTERM does the same, and is never a failed attempt.
 //
 // A run tries the items that no run has tried, then those that failed before. An item that fails
 // does not stop the others. Nor does a chunk that fails as a whole: a few more items are tried
 // before the run ends. A failed item is retried with the effect's next attempt, after its back-off,
 // until [ledger.Items.Record] records it as FAILED: at once if its failure is permanent.
 //
-// When every item is finished the effect is DONE, or DEAD if some FAILED. A replay performs those
-// again, with the same keys and bytes, as far as the ledger keeps them, even after Gemini has
-// deleted the result. A result that Gemini says it does not have is asked for again, and after a day
-// makes the effect DEAD with the error "results lost"; what is kept is performed before. So does, at
-// once, an operation without a result, as one that is no batch. So does a result that lacks items of
-// the batch, once it was read twice to the same end; one in which a key stands twice, which is
-// performed once; and one with items that have no key, unless ByPosition is set.
+// When every item is finished, the effect is DONE, or DEAD if some FAILED. A replay performs those
+// again, with the same keys and bytes, as far as the ledger keeps them, even after Gemini has deleted
+// the result. Other reasons make the effect DEAD, too:
+//
+//   - at once: the operation has no result, as one that is no batch, or an inline item is too large
+//   - after a day: Gemini says that it does not have the result ("results lost"). Until then it is
+//     asked again. Returned items are performed first, from what the ledger keeps.
+//   - at the end: two readings lack the same items of the batch; a key stands twice, whose item is
+//     performed once; or an item has no key, and ByPosition is not set
 func Each(one effect.Handler, o Options) effect.Handler {
 	return effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
 		return nil, (&itemRun{Options: o, one: one, task: task, at: task.Progress}).run(ctx)
@@ -81,11 +83,11 @@ type itemRun struct {
 	failed keySet        // of the items that failed in this run and are tried again
 	older  keySet        // of those that wait since number 1 of the effect
 	read   results.Tally // of the last result that was read to its end
-	// uncounted is why it is not known how many requests the batch has; nil where it is, or Gemini
-	// does not say.
+	// uncounted is why the number of the batch's requests is unknown; nil if it is known, or Gemini
+	// does not say it.
 	uncounted error
-	// held are failures that are not recorded yet, because nothing in this run has succeeded: it is
-	// not known whether they count.
+	// held are failures that are not recorded yet: nothing in this run has succeeded, so it is not
+	// known whether they count.
 	held      []ledger.ItemOutcome
 	succeeded bool // an item was done
 	advanced  bool // an item was done, or failed permanently

@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// complete returns nil where every item of the batch is done. Else it logs an alert and returns what
-// no attempt changes, or why it is too early to say.
+// complete returns nil if every item of the batch is done. Otherwise it logs an alert and returns a
+// permanent error, or one to be retried, because it is too early to say.
 func (r *itemRun) complete(ctx context.Context, w Window) error {
 	if r.uncounted != nil {
 		if r.count(w); r.uncounted != nil {
@@ -38,8 +38,8 @@ func (r *itemRun) complete(ctx context.Context, w Window) error {
 	}
 	if r.read.Unkeyed > 0 {
 		problems = append(problems, fmt.Errorf("%d of %d items of %s (job kind %q) have no key, and were not performed: "+
-			"only their position says which request they answer, and Gemini does not keep it; submit these requests again, "+
-			"each with a key, as a file, or set unkeyed: by-position and replay the effect",
+			"Gemini does not keep the order, so nothing says which request each answers; submit these requests again as a "+
+			"file, each with a key, or set unkeyed: by-position and replay the effect",
 			r.read.Unkeyed, r.read.Items, r.task.Operation, r.completion.JobKind))
 	}
 	if len(problems) == 0 {

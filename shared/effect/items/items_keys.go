@@ -22,9 +22,9 @@ func (s keySet) has(key string) bool {
 	return ok
 }
 
-// triedKeys are the keys of the items that a run has tried, this one or one before: those that have an
-// outcome, or whose outcome is held. As long as the result comes in the order in which they were tried,
-// it begins with them, and their number and digest recognise them.
+// triedKeys are the keys of the items that this run or an earlier one has tried: their outcome is
+// recorded or held. As long as the order of the result stays the same, it begins with them, and their
+// number and digest recognise them.
 type triedKeys struct {
 	count int64
 	sum   operation.KeySum
@@ -39,8 +39,9 @@ func (t *triedKeys) add(key string) {
 	}
 }
 
-// open opens the result. Unless r.keys.all tells what was tried it is open behind that: if the first
-// keys are not those that were tried, r.keys.all is read from the ledger and the result opened again.
+// open opens the result behind the items that were tried. If its first keys are others, it reads the
+// tried keys into r.keys.all from the ledger, and opens the result at its beginning. Once r.keys.all is
+// set, it always opens it there.
 func (r *itemRun) open(ctx context.Context, w Window) (*results.Reader, error) {
 	reader, err := r.start(ctx, w)
 	if err != nil || r.keys.all != nil {
@@ -84,8 +85,8 @@ const (
 	maxItemPage = 300
 )
 
-// recall reads from the ledger which items have an outcome: a document for each. An attempt that finds
-// the result in the order of before does without.
+// recall reads from the ledger which items have an outcome: a document for each. It is not needed while
+// the order of the result stays the same.
 func (r *itemRun) recall(ctx context.Context) error {
 	keys := triedKeys{all: keySet{}}
 	for limit, after := minItemPage, (ledger.Cursor{}); ; {
@@ -107,16 +108,16 @@ func (r *itemRun) recall(ctx context.Context) error {
 		}
 	}
 	if keys.count != r.at.Next {
-		return effect.Permanent(fmt.Errorf("the result comes in another order than before, and the ledger has %d of the "+
-			"%d items that were tried: the others have expired, so nothing more is performed; submit again what is missing at "+
-			"the receiver", keys.count, r.at.Next))
+		return effect.Permanent(fmt.Errorf("the result comes in another order than before, and the ledger has only %d of "+
+			"the %d items that were tried: the others have expired, so nothing more is performed; submit the items that the "+
+			"receiver lacks again", keys.count, r.at.Next))
 	}
 	r.keys, r.at.Keys = keys, keys.sum.String()
 	return nil
 }
 
-// longestWaiting returns the keys of items that failed in an earlier run and that this one has not
-// tried, at most most, those that have waited longest.
+// longestWaiting returns the keys of at most most items that failed in an earlier run and were not
+// tried in this one, the longest waiting first.
 func (r *itemRun) longestWaiting(ctx context.Context, most int) (keySet, error) {
 	waiting := keySet{}
 	for limit, after := minItemPage, (ledger.Cursor{}); len(waiting) < most; {
@@ -142,7 +143,7 @@ func (r *itemRun) longestWaiting(ctx context.Context, most int) (keySet, error) 
 	return waiting, nil
 }
 
-// differs logs that a result which was read to its end is not the one that was read before.
+// differs logs that a result, read to its end, is not the one of an earlier run.
 func (r *itemRun) differs(ctx context.Context, gone int64, read results.Tally) {
 	if gone == 0 && (r.began.Length == 0 || r.began.Length == read.Keys) {
 		return

@@ -19,7 +19,7 @@ import (
 )
 
 // resultLines is a batch's result as JSON Lines, made as it is read. It holds one item. A download
-// that breaks off after it brought something is resumed at the next item. A line is an item as Gemini
+// that breaks off after some items is resumed at the next one. A line is an item as Gemini
 // returned it, {"key","index","response"}, or with "error". It depends on the result alone, so that
 // every attempt writes the same bytes.
 type resultLines struct {
@@ -51,7 +51,7 @@ func (l *resultLines) open(ctx context.Context) error {
 	for range l.next {
 		if _, err := reader.Next(); errors.Is(err, io.EOF) {
 			// never io.EOF, which ends an object
-			return fmt.Errorf("the result ends before item %d, where it is read on", l.next)
+			return fmt.Errorf("the result, read again, ends before item %d", l.next)
 		} else if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func (l *resultLines) advance(ctx context.Context) error {
 	return l.line.WriteByte('\n')
 }
 
-// ended returns io.EOF where the result has an item for each request of the batch, or lacks the same
-// items when it is read again.
+// ended returns io.EOF if the result has an item for each request of the batch, or if a second reading
+// lacks the same items.
 func (l *resultLines) ended(ctx context.Context) error {
 	total := int64(0)
 	if counts := l.completion.Result.Counts; counts != nil {
@@ -163,13 +163,13 @@ func (l *resultLines) ended(ctx context.Context) error {
 		return err
 	}
 	if again.Tally() != l.tally {
-		return fmt.Errorf("the result had %d of %d items, and others when it was read again", l.next, total)
+		return fmt.Errorf("two readings of the result differ; the first had %d of %d items", l.next, total)
 	}
 	return io.EOF
 }
 
-// failure returns why the result could not be read to its end; nil if it was, or has not failed so
-// far.
+// failure returns why the result could not be read to its end; nil if it was, or if nothing has failed
+// yet.
 func (l *resultLines) failure() error {
 	if errors.Is(l.err, io.EOF) {
 		return nil
