@@ -57,9 +57,9 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 }
 
 // queryList: one of these lists of operations: all, the newest first; those with a dead effect; pending
-// ones by due time; those with a conflict; late ones; unregistered ones. The first three may be of one
-// collection. A query finds one state: there is one for each state of the filter, and for late ones
-// one for each that is not terminal. Or: the operations of one job kind.
+// ones by due time; those with a conflict; late ones; unregistered ones; those of one job kind. The first
+// three may be of one collection, and have one query for each state of the filter. Late ones have one for
+// each state that is not terminal.
 func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,

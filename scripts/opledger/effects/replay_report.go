@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// report prints what was, or would be, run again. ran: it was begun.
+// report prints the effects that were run again, or with ran false would be.
 func (r *replayer) report(run *replayRun, ran bool) error {
 	targets := run.targets
 	if r.outside.JSON {

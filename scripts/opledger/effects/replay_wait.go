@@ -27,8 +27,8 @@ const (
 // unreadable is the status of an effect whose document cannot be read.
 const unreadable operation.EffectStatus = "unreadable"
 
-// wait waits until the outcome of every effect is known. On a terminal it prints what is known, in
-// one line that it overwrites.
+// wait waits until the outcome of every effect is known. On a terminal it prints the outcomes so far in
+// one line, which it overwrites.
 func (r *replayer) wait(ctx context.Context, run *replayRun) error {
 	if r.timeout > 0 {
 		var cancel context.CancelFunc

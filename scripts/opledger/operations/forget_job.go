@@ -98,7 +98,7 @@ func (o jobObjects) check(j job.Job, planned bool, story ledger.Story) error {
 	case planned:
 		return nil
 	case len(o.names) > 0:
-		return fmt.Errorf("this ledger does not know the job, and %s has no results.jsonl of it; it may be an unfinished "+
+		return fmt.Errorf("this ledger has no plan of the job, and %s has no results.jsonl of it; it may be an unfinished "+
 			"job of another ledger: delete its objects there", o.storage)
 	case story.Record.Version == 0 && len(story.Effects)+len(story.Deliveries)+len(story.Broken) == 0:
 		return ledger.ErrNotFound

@@ -94,8 +94,8 @@ type resultLine struct {
 	Error    json.RawMessage `json:"error,omitempty"`
 }
 
-// printResults prints the items of a batch's result. The error says what of them is missing or not as it
-// should be.
+// printResults prints the items of a batch's result. The error says how many requests have no line, and how
+// many lines are wrong.
 func printResults(ctx context.Context, w io.Writer, client *results.Client, rec operation.Record) error {
 	expected, countErr := expectedItems(ctx, client, rec)
 	items, err := client.Open(ctx, rec.Key, rec.Result)
@@ -147,8 +147,7 @@ func expectedItems(ctx context.Context, client *results.Client, rec operation.Re
 	return count, nil
 }
 
-// wholeResult returns what is wrong with a result of which so many items were expected; nil where each
-// has its own line.
+// wholeResult returns an error if not every one of the expected requests has exactly one line with a key.
 func wholeResult(expected int64, read results.Tally) error {
 	var problems []error
 	say := func(n int64, what, words string) {

@@ -66,9 +66,9 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// waitFor returns the record once there is nothing more to wait for. On a terminal it prints what it
-// waits for, in one line that it overwrites. The timeout ends no read, so that its error can say what
-// was waited for; 0: there is none.
+// waitFor returns the record once there is nothing more to wait for. On a terminal it prints the reason
+// for the waiting in one line, which it overwrites. The timeout ends no read, so that its error can say
+// that reason; 0: there is none.
 func waitFor(
 	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, name open.OperationName, timeout time.Duration,
 ) (rec operation.Record, err error) {

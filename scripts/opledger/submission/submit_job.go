@@ -114,7 +114,7 @@ func submitJob(
 	return printSubmitted(in.outside, p, submitted.Created, len(summary.Batches))
 }
 
-// notAccepted says of an error of a submission that what was not submitted can be submitted again.
+// notAccepted adds to an error of a submission, where it helps, that the same command may be repeated.
 func notAccepted(key operation.Key, err error) error {
 	switch {
 	case errors.Is(err, operation.ErrSubmission):

@@ -92,7 +92,7 @@ func (s deliverSettings) newestSecret(ctx context.Context) (string, error) {
 	return newest, errors.Join(err, manager.Close())
 }
 
-// delivery returns what is to be sent, unsigned, or every problem of the command line.
+// delivery returns the delivery, unsigned, or every problem of the command line.
 func (f deliverFlags) delivery(eventType, name string, now time.Time) (delivery, error) {
 	var problems []error
 	to, err := url.Parse(f.to)

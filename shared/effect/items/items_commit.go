@@ -95,8 +95,8 @@ func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) err
 }
 
 const (
-	// patience is how often several items are tried while the store is unavailable. An outage that
-	// lasts may be caused by what is written, so fewer are tried then.
+	// patience is how often a commit of several items is tried while the store is unavailable. The commit
+	// itself may be the cause of a longer outage, so it is divided then.
 	patience      = 3
 	patiencePause = 200 * time.Millisecond
 )

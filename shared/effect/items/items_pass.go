@@ -12,9 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// The bounds on what is held of a result at a time: the items of one chunk. After a chunk in which
-// no item was finished, only maxProbes chunks of probeItems are tried. If they fail too, the items
-// are not the cause.
+// The bounds of one chunk: so much of a result is held at a time. After a chunk in which no item was
+// finished, only maxProbes chunks of probeItems are tried. If they fail too, the items are not the cause.
 const (
 	maxChunkItems = 100
 	maxChunkBytes = 4 << 20
@@ -75,7 +74,7 @@ func (r *itemRun) untried(ctx context.Context, w Window) error {
 	return nil
 }
 
-// ended notes what was read of a result to its end. gone is how many items it lacks that were tried.
+// ended notes the tally of a result that was read to its end. gone is how many tried items it lacks.
 func (r *itemRun) ended(ctx context.Context, gone int64, read results.Tally) {
 	r.differs(ctx, gone, read)
 	before := r.began.Length > 0 && r.began.Next == r.began.Length // then Keys are those of that result
