@@ -117,7 +117,11 @@ func (u uploadRequest) put(w http.ResponseWriter, r *http.Request) (job.Input, e
 // minutes to store, for which a sender or its proxy may not wait. When it asks again the input is there.
 func untilStopped(request context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(request))
-	release := context.AfterFunc(effect.Stopping(ctx), func() { end(effect.ErrStopped) })
+	stopping := effect.Stopping(ctx)
+	if stopping.Err() != nil { // AfterFunc would end ctx a moment later, when a small input is stored
+		end(effect.ErrStopped)
+	}
+	release := context.AfterFunc(stopping, func() { end(effect.ErrStopped) })
 	return ctx, func() {
 		release()
 		end(nil)
