@@ -125,11 +125,7 @@ func (c *Cursor) skipScalar() {
 
 // skipText skips a text with its quotes.
 func (c *Cursor) skipText() {
-	for c.at++; ; c.at++ {
-		if c.at = special(c.text, c.at); c.at >= len(c.text) {
-			c.at = len(c.text)
-			return
-		}
+	for c.at++; c.at < len(c.text); c.at++ {
 		switch c.text[c.at] {
 		case '\\':
 			c.at++
@@ -138,6 +134,7 @@ func (c *Cursor) skipText() {
 			return
 		}
 	}
+	c.at = len(c.text)
 }
 
 // skipNested skips an object or a list.
