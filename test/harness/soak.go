@@ -11,22 +11,22 @@ const envSoak = "OPLEDGER_SOAK"
 
 // Soak returns the count of the level that OPLEDGER_SOAK names:
 //
-//	short  the default, for a check before a commit: every moment, point and kind once
-//	gate   what .ci/run sets: often enough to show a race that is lost once in some hundred times
+//	short  the default, and what .ci/run sets: every moment, point and kind once
+//	night  what .ci/night sets: often enough to show a race that is lost once in some hundred times
 //	long   what an operator sets before a release: ten times as often, an hour or more
 //
 // No level leaves a test out or changes what a test asserts. Any other value fails the test.
-func Soak[T any](t testing.TB, short, gate, long T) T {
+func Soak[T any](t testing.TB, short, night, long T) T {
 	t.Helper()
 	switch level := os.Getenv(envSoak); level {
 	case "", "short":
 		return short
-	case "gate":
-		return gate
+	case "night":
+		return night
 	case "long":
 		return long
 	default:
-		t.Fatalf("%s is %q; it must be short, gate or long", envSoak, level)
+		t.Fatalf("%s is %q; it must be short, night or long", envSoak, level)
 		return short
 	}
 }

@@ -4,7 +4,7 @@ import "testing"
 
 // TestSoak: each level has its own count, the default is short, and an unknown level fails the test.
 func TestSoak(t *testing.T) {
-	for level, want := range map[string]int{"": 1, "short": 1, "gate": 2, "long": 3} {
+	for level, want := range map[string]int{"": 1, "short": 1, "night": 2, "long": 3} {
 		t.Setenv(envSoak, level)
 		if got := Soak(t, 1, 2, 3); got != want {
 			t.Errorf("%q: %d, want %d", level, got, want)

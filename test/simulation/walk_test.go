@@ -17,7 +17,7 @@ func TestSmallWorlds(t *testing.T) {
 		"three workers, a crash":      OneEffect(3, 0, 1),
 		"a worker, a replay, a crash": OneEffect(1, 1, 1),
 	}
-	gate := map[string]Small{
+	night := map[string]Small{
 		"a worker, two replays, a crash":                 OneEffect(1, 2, 1),
 		"three workers, a replay, a crash":               OneEffect(3, 1, 1),
 		"three workers, two replays, a crash":            OneEffect(3, 2, 1),
@@ -27,8 +27,8 @@ func TestSmallWorlds(t *testing.T) {
 	long := map[string]Small{
 		"three workers, a lease runs out": OneEffect(3, 0, 0, leaseOver),
 	}
-	for _, worlds := range harness.Soak(t, []map[string]Small{short}, []map[string]Small{short, gate},
-		[]map[string]Small{short, gate, long}) {
+	for _, worlds := range harness.Soak(t, []map[string]Small{short}, []map[string]Small{short, night},
+		[]map[string]Small{short, night, long}) {
 		for name, small := range worlds {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -30,7 +30,7 @@ var faultPlans = []struct {
 // ledger copes with errors is proved by the suite itself and by TestALifeThroughFaults.
 //
 // The long setting runs the suite once for each plan. The short one runs it once: the name of a test
-// chooses its plan. The gate does the same, and once more on a connection that works.
+// chooses its plan. At night it does the same, and once more on a connection that works.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	plans := harness.Soak(t, 0, 1, len(faultPlans))

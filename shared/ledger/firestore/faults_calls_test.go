@@ -53,7 +53,7 @@ func (c faultCall) looseFirst() []string {
 // The caller's next call then leaves what it leaves without any fault: everything was done once. A
 // worker that was overtaken in between has changed nothing since [W3, S6, R6].
 //
-// The short setting plays one in thirty-two of them, the gate one in four.
+// The short setting plays one in thirty-two of them, the night one in four.
 func TestEveryCallThroughEveryFault(t *testing.T) {
 	t.Parallel()
 	raw := rawClient(t)

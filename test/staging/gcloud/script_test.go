@@ -51,7 +51,7 @@ func (w world) withOnly(t *testing.T, beginnings ...string) world {
 
 // withFew returns the world in which the tables have two entries of each form that a script handles
 // like all others of that form: what they prove, the rest would prove again. That a script
-// handles every entry, the tests show whose worlds have the whole tables: in the gate these, too.
+// handles every entry, the tests show whose worlds have the whole tables: at night these, too.
 func (w world) withFew(t *testing.T) world {
 	t.Helper()
 	if harness.Soak(t, false, true, true) {
