@@ -169,16 +169,20 @@ func (s *soak) fullDisk(d *disk) {
 	s.downWhile(func() {
 		d.fill()
 		s.killEach()
-		s.within(patience, "three writes have met the full disk", func() bool { return s.metFullDisk() >= before+3 })
+		s.within(patience, "a full disk is met three times", func() bool { return s.metFullDisk() >= before+3 })
 		d.free()
 	})
 }
 
+// metFullDisk counts what met a full disk: writes, and starts, since all processes may be killed meanwhile.
 func (s *soak) metFullDisk() (n int) {
 	for _, p := range s.processes() {
 		p.mu.Lock()
 		n += p.diskFull
 		p.mu.Unlock()
+		if p.refusedByDisk() {
+			n++
+		}
 	}
 	return n
 }
