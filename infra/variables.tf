@@ -142,19 +142,19 @@ variable "job_bucket" {
 }
 
 variable "scaling" {
-  description = "Instances of each function, requests that one instance takes at once, and its memory."
+  description = "Instances of each function, 1 vCPU each, requests that one instance takes at once, and its memory. A new project has 20 vCPU in a region, which the default maxima share."
   type = object({
     webhook = optional(object({
-      min_instances = optional(number, 0), max_instances = optional(number, 20), concurrency = optional(number, 80), memory = optional(string, "512Mi")
+      min_instances = optional(number, 0), max_instances = optional(number, 8), concurrency = optional(number, 80), memory = optional(string, "512Mi")
     }), {})
     register = optional(object({
-      min_instances = optional(number, 0), max_instances = optional(number, 20), concurrency = optional(number, 80), memory = optional(string, "512Mi")
+      min_instances = optional(number, 0), max_instances = optional(number, 3), concurrency = optional(number, 80), memory = optional(string, "512Mi")
     }), {})
     reconcile = optional(object({
       min_instances = optional(number, 0), max_instances = optional(number, 2), concurrency = optional(number, 1), memory = optional(string, "512Mi")
     }), {})
     effects = optional(object({
-      min_instances = optional(number, 0), max_instances = optional(number, 20), concurrency = optional(number, 20), memory = optional(string, "512Mi")
+      min_instances = optional(number, 0), max_instances = optional(number, 7), concurrency = optional(number, 20), memory = optional(string, "512Mi")
     }), {})
   })
   default = {}

@@ -72,6 +72,18 @@ schedule() {
 # is unavailable that is everything: few attempts would make good messages dead letters.
 ack_deadline=600 min_retry=10s max_retry=600s max_attempts=100 retention=604800s
 
+# How many instances of each function there are at most, each of one vCPU. A new project has 20 vCPU in a region, some older
+# ones allow 10 instances of a service. The sum is at most 20, so that a busy Effects leaves Webhook its share.
+max_instances=(effects=7 webhook=8 register=3 reconcile=2)
+
+# instances keeps in the variable text how many instances of a function there are at most. The last entry counts.
+instances() {
+  local entry
+  for entry in "${max_instances[@]}"; do
+    [ "${entry%%=*}" != "$1" ] || text=${entry#*=}
+  done
+}
+
 # How many requests one instance of Effects gets at once. Half of them may wait inside it.
 effects_slots=20
 

@@ -74,8 +74,18 @@ run "scaling_is_set_for_one_function_alone" {
   }
 
   assert {
-    condition     = google_cloudfunctions2_function.webhook.service_config[0].max_instance_request_concurrency == 80 && google_cloudfunctions2_function.register.service_config[0].max_instance_count == 20
+    condition     = google_cloudfunctions2_function.webhook.service_config[0].max_instance_request_concurrency == 80 && google_cloudfunctions2_function.register.service_config[0].max_instance_count == 3
     error_message = "What is not set must keep its default."
+  }
+}
+
+run "a_new_project_has_the_vcpu_of_all_instances" {
+  assert {
+    condition = sum([
+      for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
+      f.service_config[0].max_instance_count * tonumber(f.service_config[0].available_cpu)
+    ]) <= 20
+    error_message = "A region of a new project has 20 vCPU: a busy Effects must leave Webhook its share."
   }
 }
 

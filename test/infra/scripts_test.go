@@ -32,7 +32,11 @@ func TestScriptsMakeTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		limits := one(t, deploy,
-			`\ndeploy `+function+` .*--timeout=(\S+) "?--concurrency=(\$?\w+)"? --max-instances=(\d+)\n`)
+			`\ndeploy `+function+` .*--timeout=(\S+) "?--concurrency=(\$?\w+)"?\n`)
+		limits = append(limits, one(t, common, `\nmax_instances=\(.*\b`+function+`=(\d+)`)[1])
+		if !strings.Contains(one(t, deploy, `--max-instances FUNCTION=N .*\((.*)\)`)[1], function+"="+limits[3]) {
+			t.Errorf("the help of deploy does not say that %s has %s instances", function, limits[3])
+		}
 		if function == "effects" { // which is told both
 			if limits[1] != `$effects_timeout"` || limits[2] != "$effects_slots" {
 				t.Errorf("effects is deployed with %q, and not with what it is told", limits[1:])

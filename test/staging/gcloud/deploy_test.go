@@ -200,6 +200,19 @@ func TestFirstRun(t *testing.T) {
 	})
 }
 
+// TestMaxInstances: a function has as many instances as was said last, and all others their defaults,
+// of which a new project has enough vCPU.
+func TestMaxInstances(t *testing.T) {
+	t.Parallel()
+	r := deploy(t, empty().withOnly(t), "--gemini-key-file", keyFile, "--max-instances", "webhook=30",
+		"--max-instances=webhook=12").want(t, 0)
+	var got []string
+	for _, c := range r.matching("gcloud functions deploy") {
+		got = append(got, strings.TrimPrefix(c.Args[3], "opledger-")+"="+c.flag("--max-instances"))
+	}
+	compare(t, got, []string{"effects=7", "webhook=12", "register=3", "reconcile=2"})
+}
+
 // TestKey: the Gemini API key comes from a file or standard input, is on no command line, and is
 // prompted for if it is missing.
 func TestKey(t *testing.T) {
@@ -265,6 +278,7 @@ func TestWrongUse(t *testing.T) {
 		"--notify takes an e-mail address, or a channel": {"scripts/deploy", "--project", "p", "--notify", "ops"},
 		"OPLEDGER_INTERVAL: it must divide the hour": {"scripts/deploy", "--project", "p", "--set",
 			"OPLEDGER_INTERVAL=7m"},
+		"--max-instances takes a function and a number": {"scripts/deploy", "--project", "p", "--max-instances", "effects=0"},
 		"--set takes NAME=VALUE": {"scripts/deploy", "--project", "p", "--set",
 			"OPLEDGER_GRACE"},
 		"--set OPLEDGER_EFFECTS: the file cannot be read": {"scripts/deploy", "--project", "p", "--set",

@@ -150,6 +150,24 @@ func TestDoctorConcurrency(t *testing.T) {
 	doctor(t, becomes(`^gcloud functions describe opledger-effects`, `SLOTS=20`, "SLOTS=10").of(t, other)).want(t, 0)
 }
 
+// TestDoctorQuota: the vCPU that the functions may use are compared with those of the region; what
+// cannot be read is no part that is missing.
+func TestDoctorQuota(t *testing.T) {
+	t.Parallel()
+	few := func() world { return deployed(t).withOnly(t) }
+	unlimited := becomes(vcpuQuota, `"20000"`, `"-1"`).of(t, few())
+	unread := append(world{{Pattern: vcpuQuota, Out: `{"error":{"code":403}}`, Code: 22}}, few()...)
+	for want, w := range map[string]world{
+		"\nok       vCPU quota of europe-west1, 20, of which the functions may use 20\n": few(),
+		"\nok       vCPU quota of europe-west1, unlimited, of which":                     unlimited,
+		"\nnote     vCPU quota of europe-west1: the functions may use 20 vCPU; what":      unread,
+	} {
+		if r := doctor(t, w).want(t, 0); !strings.Contains(r.out, want) {
+			t.Errorf("it does not say %q: %s", want, r.out)
+		}
+	}
+}
+
 // TestDoctorPrivateWebhook: a webhook that was deployed as not public is not missing allUsers, and has
 // too much with it.
 func TestDoctorPrivateWebhook(t *testing.T) {
@@ -265,6 +283,8 @@ func TestDoctor(t *testing.T) {
 			without(policiesListed, `\{"name":[^{]*: reconciliation has stopped"[^}]*\},?`)},
 		{"recipient of alerts", "--notify WHO@example.com",
 			without(policiesListed, `"projects/my-project/notificationChannels/1"`)},
+		{"vCPU quota of europe-west1, 10, of which the functions may use 20", "--max-instances",
+			becomes(vcpuQuota, `"20000"`, `"10000"`)},
 		{"Gemini's webhook", "wrong  it is disabled; delete it",
 			instead(rule{Pattern: `webhook check`,
 				Out: "ok     it delivers\nwrong  it is disabled; delete it\nopledger: 1 of 2 is wrong\n", Code: 1})},

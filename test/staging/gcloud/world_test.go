@@ -96,6 +96,7 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud logging read .*cloud_scheduler_job.*job_id="opledger-reconcile" AND severity="ERROR"`,
 			Out: "PERMISSION_DENIED: number = 403\n"},
 		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "ok     it is enabled\n"},
+		{Pattern: vcpuQuota, Out: quotas},
 	}...)
 	w = append(w, policies(t)...)
 	w = append(w, watched(t)...)
@@ -104,6 +105,32 @@ func deployed(t *testing.T) world {
 	}
 	return w
 }
+
+// vcpuQuota is the request for how many vCPU the project may use, in each region; quotas the answer of a
+// new project, which has more in some regions.
+const (
+	vcpuQuota = `^curl .*/services/run\.googleapis\.com/quotaInfos/CpuAllocPerProjectRegion\?`
+	quotas    = `{
+  "dimensionsInfos": [
+    {
+      "details": {"value": "200000"},
+      "applicableLocations": [
+        "us-central1"
+      ]
+    },
+    {
+      "details": {
+        "value": "20000"
+      },
+      "applicableLocations": [
+        "europe-west10",
+        "europe-west1"
+      ]
+    }
+  ]
+}
+`
+)
 
 // What doctor asks about the bucket of jobs.
 const (
@@ -150,7 +177,8 @@ func described(t *testing.T, function string) string {
 	t.Helper()
 	ingress := map[string]string{"webhook": "ALLOW_ALL", "register": "ALLOW_ALL"}[function]
 	text := "state=ACTIVE\nuri=" + address(function) + "\naccount=" + account(function) + "\ningress=" + cmp.Or(ingress,
-		"ALLOW_INTERNAL_ONLY") + "\nconcurrency=" + concurrency + "\n"
+		"ALLOW_INTERNAL_ONLY") + "\nconcurrency=" + concurrency + "\ninstances=" +
+		map[string]string{"webhook": "8", "effects": "7", "register": "3", "reconcile": "2"}[function] + "\n"
 	for _, setting := range table(t, "setting") {
 		value := map[string]string{
 			"GOOGLE_CLOUD_PROJECT": project, "OPLEDGER_STORE": "firestore:opledger", "OPLEDGER_TOPIC": "opledger-effects",
