@@ -69,6 +69,13 @@ resource "google_firestore_index" "composite" {
       order      = try(fields.value.descending, false) ? "DESCENDING" : "ASCENDING"
     }
   }
+
+  # The index of a large collection is built for hours. After the default of 20 minutes the apply would fail, the build go on, and
+  # the next apply be refused with 409: the index exists.
+  timeouts {
+    create = "6h"
+    delete = "6h"
+  }
 }
 
 # Fields that differ from Firestore's default, which is an index of each field of each collection, both ways.
@@ -104,6 +111,12 @@ resource "google_firestore_field" "this" {
   dynamic "ttl_config" {
     for_each = contains(local.expiring, each.key) ? [true] : []
     content {}
+  }
+
+  timeouts {
+    create = "6h"
+    update = "6h"
+    delete = "6h"
   }
 }
 

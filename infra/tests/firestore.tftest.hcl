@@ -84,6 +84,14 @@ run "the_database_is_named_optimistic_and_protected" {
 
   assert {
     condition = alltrue(concat(
+      [for index in module.ledger.indexes : index.timeouts.create == "6h" && index.timeouts.delete == "6h"],
+      [for field in module.ledger.fields : field.timeouts.create == "6h" && field.timeouts.update == "6h"],
+    ))
+    error_message = "The index of a large collection is built for hours, and an apply that ends before it is refused the next time."
+  }
+
+  assert {
+    condition = alltrue(concat(
       [for field in module.ledger.fields : field.database == "opledger"],
       [for index in module.ledger.indexes : index.database == "opledger"],
     ))

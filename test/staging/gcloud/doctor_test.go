@@ -160,7 +160,7 @@ func TestDoctorQuota(t *testing.T) {
 	for want, w := range map[string]world{
 		"\nok       vCPU quota of europe-west1, 20, of which the functions may use 20\n": few(),
 		"\nok       vCPU quota of europe-west1, unlimited, of which":                     unlimited,
-		"\nnote     vCPU quota of europe-west1: the functions may use 20 vCPU; what":      unread,
+		"\nnote     vCPU quota of europe-west1: the functions may use 20 vCPU; what":     unread,
 	} {
 		if r := doctor(t, w).want(t, 0); !strings.Contains(r.out, want) {
 			t.Errorf("it does not say %q: %s", want, r.out)

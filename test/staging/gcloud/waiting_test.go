@@ -1,23 +1,38 @@
 package gcloud
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// notYet are the answers of Google Cloud while something new is not effective yet, each to a call
-// of deploy, with what it waits for.
-var notYet = []struct {
+// A refusal is an answer of Google's to a call of deploy that passes, and what deploy waits for then.
+type refusal struct {
 	about, call, answer, waitsFor string
 	stdout                        bool // curl prints the answer there
-}{
+}
+
+// notYet are the answers of Google Cloud while something new is not effective yet, each to a call
+// of deploy, with what it waits for.
+var notYet = []refusal{
 	{"a field", `^curl .*/collectionGroups/operations/fields/metadata\?`,
 		`{"error":{"code":409,"message":"Please retry, underlying data changed"}}`,
 		"Firestore to finish another change of its indexes", true},
 	{"an index", `^gcloud firestore indexes composite create`,
 		"ERROR: ABORTED: Aborted due to cross-transaction contention.",
 		"Firestore to finish another change of its indexes", false},
+	{"many indexes at once", `^gcloud firestore indexes composite create`,
+		"ERROR: (gcloud.firestore.indexes.composite.create) ABORTED: too much contention on these documents. please try again.",
+		"Firestore to finish another change of its indexes", false},
+	{"another deployment", `^gcloud functions deploy`,
+		"ERROR: (gcloud.functions.deploy) ResponseError: status=[409], code=[Aborted], " +
+			"message=[unable to queue the operation]",
+		"another deployment of this function to end", false},
+	{"builds per minute", `^gcloud functions deploy`,
+		"ERROR: Build failed: Quota exceeded for quota metric 'Build Create requests' and limit 'Build Create requests " +
+			"per minute' of service 'cloudbuild.googleapis.com'",
+		"the quota of builds to have room", false},
 	{"a metric", `^curl .*--request POST .*/alertPolicies$`,
 		`{"error":{"code":404,"message":"Cannot find metric(s) that match type = \"x\". ` +
 			`If a metric was created recently, it could take up to 10 minutes to become available."}}`,
@@ -81,16 +96,24 @@ func TestDeployWaits(t *testing.T) {
 }
 
 // TestDeployGivesUp: it waits at most ten minutes for one thing, and not at all for an error that
-// does not pass.
+// does not pass. It says what to do where Google's text does not.
 func TestDeployGivesUp(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		answer, says string
 		sleeps       int
 	}{
-		{notYet[2].answer, "gave up after 610 s of waiting for Cloud Monitoring to find a new metric", 12},
+		{notYet[slices.IndexFunc(notYet, func(n refusal) bool { return n.about == "a metric" })].answer, "gave up after 610 s of waiting for Cloud Monitoring to find a new metric", 12},
 		{`{"error":{"code":400,"message":"Field alert_policy.conditions[0] had an invalid value"}}`, "had an invalid value",
 			0},
+		{"INVALID_ARGUMENT: Could not create Cloud Run service opledger-effects. Quota violated:\n" +
+			"CpuAllocPerProjectRegion requested: 40000 allowed: 20000", "a smaller --max-instances", 0},
+		{"spec.template.spec.containers.resources.limits.cpu: Invalid value specified for cpu. For the specified value, " +
+			"maxScale may not exceed 10.", "a smaller --max-instances", 0},
+		{"FAILED_PRECONDITION: failed precondition: due to quota restrictions, cannot run builds in this region. " +
+			"Please contact support", "six regions only: us-central1,", 0},
+		{"generic::failed_precondition: no concurrent builds quota available to create builds",
+			"six regions only: us-central1,", 12},
 	} {
 		refuses := world{{Pattern: `^curl`, Code: 22, Err: c.answer + "\n"}}
 		r := bash(t, refuses, "", "-euc", ". scripts/waiting.sh; patiently curl").want(t, 22)
