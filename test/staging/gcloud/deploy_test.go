@@ -200,6 +200,28 @@ func TestFirstRun(t *testing.T) {
 	})
 }
 
+// TestSamePlace: a deployment in another region, or of another prefix on the same ledger, is refused
+// with the reason before anything is made. Other functions and other ledgers do not matter.
+func TestSamePlace(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		"opledger-webhook us-central1 firestore:opledger": "opledger-webhook is in us-central1, and stays there: use " +
+			"--region us-central1",
+		"other-effects europe-west1 firestore:opledger": "other-effects uses the ledger firestore:opledger: use " +
+			"--prefix other",
+	} {
+		w := append(world{{Pattern: `^gcloud functions list`, Out: list + "\n"}}, empty()...).withOnly(t)
+		r := deploy(t, w, "--gemini-key-file", keyFile).want(t, 1)
+		if !strings.Contains(r.stderr, want) || len(r.matching(" create ")) != 0 {
+			t.Errorf("it says %q and called %q", r.stderr, r.lines())
+		}
+	}
+	const beside = "opledger-webhook europe-west1 firestore:opledger\nmine us-central1 \n" +
+		"opledger-b-webhook us-central1 firestore:b\n"
+	w := append(world{{Pattern: `^gcloud functions list`, Out: beside}}, deployed(t)...).withOnly(t)
+	deploy(t, w).want(t, 0)
+}
+
 // TestMaxInstances: a function has as many instances as was said last, and all others their defaults,
 // of which a new project has enough vCPU.
 func TestMaxInstances(t *testing.T) {

@@ -23,7 +23,7 @@ var notYet = []refusal{
 		"ERROR: ABORTED: Aborted due to cross-transaction contention.",
 		"Firestore to finish another change of its indexes", false},
 	{"many indexes at once", `^gcloud firestore indexes composite create`,
-		"ERROR: (gcloud.firestore.indexes.composite.create) ABORTED: too much contention on these documents. please try again.",
+		"ERROR: ABORTED: too much contention on these documents. please try again.",
 		"Firestore to finish another change of its indexes", false},
 	{"another deployment", `^gcloud functions deploy`,
 		"ERROR: (gcloud.functions.deploy) ResponseError: status=[409], code=[Aborted], " +
@@ -99,11 +99,12 @@ func TestDeployWaits(t *testing.T) {
 // does not pass. It says what to do where Google's text does not.
 func TestDeployGivesUp(t *testing.T) {
 	t.Parallel()
+	metric := notYet[slices.IndexFunc(notYet, func(n refusal) bool { return n.about == "a metric" })]
 	for _, c := range []struct {
 		answer, says string
 		sleeps       int
 	}{
-		{notYet[slices.IndexFunc(notYet, func(n refusal) bool { return n.about == "a metric" })].answer, "gave up after 610 s of waiting for Cloud Monitoring to find a new metric", 12},
+		{metric.answer, "gave up after 610 s of waiting for Cloud Monitoring to find a new metric", 12},
 		{`{"error":{"code":400,"message":"Field alert_policy.conditions[0] had an invalid value"}}`, "had an invalid value",
 			0},
 		{"INVALID_ARGUMENT: Could not create Cloud Run service opledger-effects. Quota violated:\n" +
