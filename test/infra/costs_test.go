@@ -55,7 +55,7 @@ func TestCosts(t *testing.T) {
 		}
 	}
 	lines := 2 + len(perThousand(t)) + len(perMonth(t)) + len(perGiB(t))
-	section, _, _ := strings.Cut(text[strings.Index(text, "\n## What it costs\n"):], "\n## Upgrade")
+	section, _, _ := strings.Cut(text[strings.Index(text, "\n## What it costs\n"):], "\n## Upgrade,")
 	if got := strings.Count(section, "\n| ") - 2*3; got != lines { // three heads of tables
 		t.Errorf("infra/README.md has %d lines of costs, want %d", got, lines)
 	}

@@ -235,6 +235,28 @@ func TestMaxInstances(t *testing.T) {
 	compare(t, got, []string{"effects=7", "webhook=12", "register=3", "reconcile=2"})
 }
 
+// TestInvokerCheck: Cloud Run's check of the webhook's callers is set after each deployment of the
+// function, which may undo it; a public webhook needs none of that. Doctor is told of it.
+func TestInvokerCheck(t *testing.T) {
+	t.Parallel()
+	for option, want := range map[string]string{
+		"--no-invoker-check": "--no-invoker-iam-check", "--private-webhook": "--invoker-iam-check",
+	} {
+		r := deploy(t, deployed(t).withOnly(t), option).want(t, 0)
+		at := slices.IndexFunc(r.calls, func(c call) bool {
+			return strings.HasPrefix(c.Line, "gcloud functions deploy opledger-webhook ") &&
+				slices.Contains(c.Args, "--no-allow-unauthenticated")
+		})
+		next := "gcloud run services update opledger-webhook --region=europe-west1 " + want + " "
+		if at < 0 || !strings.HasPrefix(r.calls[at+1].Line, next) || !strings.Contains(r.out, " "+option+"\n") {
+			t.Errorf("%s: it called %q, and says %s", option, r.lines(), r.out)
+		}
+	}
+	if r := second(t); len(r.matching("run services update")) != 0 {
+		t.Errorf("it called %q", r.lines())
+	}
+}
+
 // TestKey: the Gemini API key comes from a file or standard input, is on no command line, and is
 // prompted for if it is missing.
 func TestKey(t *testing.T) {

@@ -182,7 +182,17 @@ func TestDoctorPrivateWebhook(t *testing.T) {
 			closed = without(r.policy(), "^"+regexp.QuoteMeta(r.line())).of(t, closed)
 		}
 	}
-	doctor(t, closed, "--private-webhook").want(t, 0)
+	gateway := doctor(t, closed, "--private-webhook").want(t, 0)
+	if len(gateway.matching("--write-out")) != 0 {
+		t.Error("it asks a webhook that only a gateway may call")
+	}
+	unchecked := append(world{{Pattern: webhookAnswers, Out: "403"}}, closed...)
+	if r := doctor(t, unchecked, "--no-invoker-check").want(t, 1); !strings.Contains(r.out,
+		"it is 403: gcloud run services update opledger-webhook --region=europe-west1 --project=my-project "+
+			"--no-invoker-iam-check") || !strings.HasSuffix(r.out, "\n1 missing\n") {
+		t.Errorf("it says %s", r.out)
+	}
+	doctor(t, closed, "--no-invoker-check").want(t, 0)
 	if r := doctor(t, closed).want(t, 1); !strings.Contains(r.out, "--private-webhook") {
 		t.Errorf("it does not say how it is told of it: %s", r.out)
 	}
@@ -283,6 +293,8 @@ func TestDoctor(t *testing.T) {
 			without(policiesListed, `\{"name":[^{]*: reconciliation has stopped"[^}]*\},?`)},
 		{"recipient of alerts", "--notify WHO@example.com",
 			without(policiesListed, `"projects/my-project/notificationChannels/1"`)},
+		{"answer 405 of the webhook to a GET", "it is 403: see infra/playbooks/webhook-unreachable.md",
+			instead(rule{Pattern: webhookAnswers, Out: "403"})},
 		{"vCPU quota of europe-west1, 10, of which the functions may use 20", "--max-instances",
 			becomes(vcpuQuota, `"20000"`, `"10000"`)},
 		{"Gemini's webhook", "wrong  it is disabled; delete it",

@@ -97,6 +97,7 @@ func deployed(t *testing.T) world {
 			Out: "PERMISSION_DENIED: number = 403\n"},
 		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "ok     it is enabled\n"},
 		{Pattern: vcpuQuota, Out: quotas},
+		{Pattern: webhookAnswers, Out: "405"},
 	}...)
 	w = append(w, policies(t)...)
 	w = append(w, watched(t)...)
@@ -105,6 +106,9 @@ func deployed(t *testing.T) world {
 	}
 	return w
 }
+
+// webhookAnswers is the GET without a token that a webhook which Gemini can reach answers with 405.
+const webhookAnswers = `^curl .*--write-out %\{http_code\} https://webhook-uc\.a\.run\.app$`
 
 // vcpuQuota is the request for how many vCPU the project may use, in each region; quotas the answer of a
 // new project, which has more in some regions.
