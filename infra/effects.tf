@@ -97,6 +97,9 @@ resource "google_cloudfunctions2_function" "effects" {
     ingress_settings      = "ALLOW_INTERNAL_ONLY"
     timeout_seconds       = local.effects_seconds
 
+    vpc_connector                 = try(var.effects_vpc.connector, null)
+    vpc_connector_egress_settings = try(var.effects_vpc.egress, null)
+
     available_cpu                    = "1" # less takes one request at a time only
     available_memory                 = var.scaling.effects.memory
     min_instance_count               = var.scaling.effects.min_instances

@@ -167,6 +167,20 @@ variable "scaling" {
   }
 }
 
+variable "effects_vpc" {
+  description = "A Serverless VPC Access connector through which Effects reaches receivers, such as projects/my-project/locations/europe-west1/connectors/mine. egress is PRIVATE_RANGES_ONLY, or ALL_TRAFFIC, for a static address with Cloud NAT. Null: no connector."
+  type        = object({ connector = string, egress = optional(string, "PRIVATE_RANGES_ONLY") })
+  default     = null
+
+  validation {
+    condition = var.effects_vpc == null || (
+      can(regex("^projects/[^/]+/locations/[^/]+/connectors/[^/]+$", var.effects_vpc.connector)) &&
+      try(contains(["PRIVATE_RANGES_ONLY", "ALL_TRAFFIC"], var.effects_vpc.egress), false)
+    )
+    error_message = "effects_vpc: connector must be such as projects/P/locations/R/connectors/NAME, and egress PRIVATE_RANGES_ONLY or ALL_TRAFFIC."
+  }
+}
+
 # Who is told.
 
 variable "notification_emails" {

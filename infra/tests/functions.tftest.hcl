@@ -63,6 +63,32 @@ run "functions_are_deployed_as_they_are_registered" {
   }
 }
 
+run "effects_has_no_network_of_its_own" {
+  assert {
+    condition     = google_cloudfunctions2_function.effects.service_config[0].vpc_connector == null
+    error_message = "A connector costs money, and must be asked for."
+  }
+}
+
+run "effects_reaches_a_private_network_where_it_is_asked_for" {
+  variables {
+    effects_vpc = { connector = "projects/a-project/locations/europe-west1/connectors/mine", egress = "ALL_TRAFFIC" }
+  }
+
+  assert {
+    condition = [
+      for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
+      coalesce(f.service_config[0].vpc_connector, "none")
+    ] == ["none", "none", "none", "projects/a-project/locations/europe-west1/connectors/mine"]
+    error_message = "Effects alone calls receivers."
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.effects.service_config[0].vpc_connector_egress_settings == "ALL_TRAFFIC"
+    error_message = "A static address needs all traffic to go through the network."
+  }
+}
+
 run "scaling_is_set_for_one_function_alone" {
   variables {
     scaling = { webhook = { min_instances = 1, max_instances = 50 } }

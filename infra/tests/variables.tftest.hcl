@@ -13,6 +13,8 @@ variables {
 }
 
 run "a_prefix_names_everything" {
+  state_key = "staging" # a deployment keeps the prefix of its first apply
+
   variables {
     name_prefix        = "staging"
     firestore_database = "staging"
@@ -233,11 +235,12 @@ run "what_cannot_be_is_refused" {
     job_bucket            = "gs://my-jobs"
     max_batches           = 101
     waits                 = { grants = 0.5 }
+    effects_vpc           = { connector = "mine", egress = "ALL" }
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
     var.alert_every, var.lookup_max_interval, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.results_kept, var.restored_at, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
-    var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.job_bucket, var.max_batches, var.waits,
+    var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.job_bucket, var.max_batches, var.waits, var.effects_vpc,
   ]
 }
 

@@ -235,6 +235,21 @@ func TestMaxInstances(t *testing.T) {
 	compare(t, got, []string{"effects=7", "webhook=12", "register=3", "reconcile=2"})
 }
 
+// TestConnector: Effects alone goes through the connector, of which an earlier one is taken off.
+func TestConnector(t *testing.T) {
+	t.Parallel()
+	w := deployed(t).withOnly(t)
+	r := deploy(t, w, "--effects-connector", "mine", "--effects-egress", "all").want(t, 0)
+	through := r.matching("--vpc-connector=mine --egress-settings=all")
+	if len(through) != 1 || through[0].Args[3] != "opledger-effects" {
+		t.Errorf("it called %q", r.lines())
+	}
+	off := second(t).matching("--clear-vpc-connector")
+	if len(off) != 1 || off[0].Args[3] != "opledger-effects" {
+		t.Errorf("it called %q", second(t).lines())
+	}
+}
+
 // TestInvokerCheck: Cloud Run's check of the webhook's callers is set after each deployment of the
 // function, which may undo it; a public webhook needs none of that. Doctor is told of it.
 func TestInvokerCheck(t *testing.T) {
@@ -322,7 +337,9 @@ func TestWrongUse(t *testing.T) {
 		"--notify takes an e-mail address, or a channel": {"scripts/deploy", "--project", "p", "--notify", "ops"},
 		"OPLEDGER_INTERVAL: it must divide the hour": {"scripts/deploy", "--project", "p", "--set",
 			"OPLEDGER_INTERVAL=7m"},
-		"--max-instances takes a function and a number": {"scripts/deploy", "--project", "p", "--max-instances", "effects=0"},
+		"--effects-egress is private-ranges-only or all": {"scripts/deploy", "--project", "p", "--effects-egress", "ALL"},
+		"--max-instances takes a function and a number": {"scripts/deploy", "--project", "p", "--max-instances",
+			"effects=0"},
 		"--set takes NAME=VALUE": {"scripts/deploy", "--project", "p", "--set",
 			"OPLEDGER_GRACE"},
 		"--set OPLEDGER_EFFECTS: the file cannot be read": {"scripts/deploy", "--project", "p", "--set",
