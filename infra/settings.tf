@@ -60,7 +60,7 @@ locals {
     if try(setting.commands, false)
   }
 
-  runtime = "go126"
+  runtime = trimspace(file("${path.module}/runtime.txt")) # for scripts/deploy, too
   labels  = { app = var.name_prefix }
 
   interval_minutes = tonumber(trimsuffix(var.interval, "m"))

@@ -18,7 +18,7 @@ run "functions_are_deployed_as_they_are_registered" {
       for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
       "${f.name} ${f.build_config[0].entry_point} ${f.build_config[0].runtime}"
       ] == [
-      "opledger-webhook Webhook go126", "opledger-register Register go126", "opledger-reconcile Reconcile go126", "opledger-effects Effects go126",
+      for name in ["webhook Webhook", "register Register", "reconcile Reconcile", "effects Effects"] : "opledger-${name} ${trimspace(file("./runtime.txt"))}"
     ]
     error_message = "G1: four functions, by the names they are registered under."
   }

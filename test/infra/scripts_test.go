@@ -66,6 +66,31 @@ func TestScriptsMakeTheSame(t *testing.T) {
 	}
 }
 
+// TestRuntimeStandsOnce: the runtime of the functions is in one file, which Terraform and the scripts
+// read, and builds what go.mod asks for.
+func TestRuntimeStandsOnce(t *testing.T) {
+	t.Parallel()
+	runtime := strings.TrimSpace(read(t, "infra/runtime.txt"))
+	if version := one(t, read(t, "go.mod"), `\ngo (\d+)\.(\d+)\b`); runtime != "go"+version[1]+version[2] {
+		t.Errorf("the runtime is %s, and go.mod asks for Go %s.%s", runtime, version[1], version[2])
+	}
+	for name, text := range map[string]string{
+		"Terraform": terraform(t), "deploy": script(t, "deploy"), "common.sh": script(t, "common.sh"),
+		"cloudbuild.yaml": read(t, "cloudbuild.yaml"),
+	} {
+		if strings.Contains(text, runtime) {
+			t.Errorf("%s names the runtime itself", name)
+		}
+	}
+	for reader, want := range map[string]string{
+		terraform(t): `file("${path.module}/runtime.txt")`, script(t, "deploy"): "$(<infra/runtime.txt)",
+	} {
+		if !strings.Contains(reader, want) {
+			t.Errorf("it is not read by %s", want)
+		}
+	}
+}
+
 // TestIntervalsAreThoseOfTheScripts: Terraform and the scripts allow the same schedules.
 func TestIntervalsAreThoseOfTheScripts(t *testing.T) {
 	t.Parallel()
