@@ -4,14 +4,15 @@
 
 # How lists are printed, one index or field on each line:
 #   operations COLLECTION_GROUP state,dueAt,__name__ ASCENDING,ASCENDING,ASCENDING READY
-#   operations dueAt COLLECTION,COLLECTION,COLLECTION_GROUP READY,READY,READY
-#   operations expireAt   ACTIVE
+#   effects createdAt COLLECTION,COLLECTION ASCENDING,DESCENDING READY,READY
+#   operations expireAt    ACTIVE
+#   operations *
 composite_format='value[separator=" "](name.segment(5),queryScope,fields.fieldPath.list(separator=","),fields.order.list(separator=","),state)'
 fields_format='value[separator=" "](name.segment(5),name.segment(7),indexConfig.indexes.queryScope.list(separator=",")'
-fields_format+=',indexConfig.indexes.state.list(separator=","),ttlConfig.state)'
+fields_format+=',indexConfig.indexes.fields.order.flatten(),indexConfig.indexes.state.list(separator=","),ttlConfig.state)'
 
 # index_pattern, for an entry of the table such as "operations state:ascending,dueAt:ascending", prints what its line
-# matches in the list of composite indexes, or of fields where it is an index of one field.
+# matches in the list of composite indexes.
 index_pattern() {
   local collection=$1 columns=$2 column names='' orders=''
   for column in ${columns//,/ }; do
@@ -19,13 +20,22 @@ index_pattern() {
   done
   names=${names#,} orders=${orders#,}
   orders=${orders//ascending/ASCENDING} orders=${orders//descending/DESCENDING}
-  case $columns in
-    *,*) printf '^%s COLLECTION_GROUP %s(,__name__)? %s(,%s)? ' "$collection" "$names" "$orders" "${orders##*,}" ;;
-    *) printf '^%s %s [A-Z_,]*COLLECTION_GROUP[A-Z_,]* ' "$collection" "$names" ;;
-  esac
+  printf '^%s COLLECTION_GROUP %s(,__name__)? %s(,%s)? ' "$collection" "$names" "$orders" "${orders##*,}"
 }
-unindexed_pattern() { printf '^%s %s   ' "$1" "$2"; }
-expiry_pattern() { printf '^%s %s   (CREATING|ACTIVE)$' "$1" "$2"; }
+
+# field_pattern, for an entry such as "effects createdAt COLLECTION:ASCENDING,COLLECTION:DESCENDING", prints what its line matches
+# in the list of fields: these indexes, one or two, and no other. Google lists them in any order.
+field_pattern() {
+  local first=${3%%,*} second=${3#*,}
+  if [ "$first" = "$3" ]; then
+    printf '^%s %s %s %s ' "$1" "$2" "${first%:*}" "${first#*:}"
+  else
+    printf '^%s %s (%s,%s %s,%s|%s,%s %s,%s) ' "$1" "$2" "${first%:*}" "${second%:*}" "${first#*:}" "${second#*:}" \
+      "${second%:*}" "${first%:*}" "${second#*:}" "${first#*:}"
+  fi
+}
+unindexed_pattern() { printf '^%s %s    ' "$1" "${2/\*/[*]}"; }
+expiry_pattern() { printf '^%s %s    (CREATING|ACTIVE)$' "$1" "$2"; }
 
 # unready LIST PATTERN prints the states of what matches in a list that are not those of something that serves; nothing if all are,
 # or if nothing matches. READY is an index that serves, ACTIVE a TTL policy. The states are in the last column of composite indexes,
@@ -38,28 +48,23 @@ unready() {
   }' <<<"$1"
 }
 
-# make_index makes one index of the table.
+# make_index makes one index of several fields.
 make_index() {
   local collection=$1 columns=$2 column flags=()
-  case $columns in
-    *,*)
-      for column in ${columns//,/ }; do
-        flags+=("--field-config=field-path=${column%:*},order=${column#*:}")
-      done
-      gc firestore indexes composite create "--database=$database" "--collection-group=$collection" \
-        --query-scope=collection-group "${flags[@]}" --async
-      ;;
-    *) configure_field "$collection" "${columns%:*}" indexConfig "{\"indexConfig\":{\"indexes\":[$(field_indexes "$columns")]}}" ;;
-  esac
+  for column in ${columns//,/ }; do
+    flags+=("--field-config=field-path=${column%:*},order=${column#*:}")
+  done
+  gc firestore indexes composite create "--database=$database" "--collection-group=$collection" \
+    --query-scope=collection-group "${flags[@]}" --async
 }
 
-# field_indexes prints the indexes of a field: those that every field has by itself, and the one of the collection group.
-field_indexes() {
-  local field=${1%:*} order
-  order=$(tr '[:lower:]' '[:upper:]' <<<"${1#*:}")
-  printf '{"queryScope":"COLLECTION","fields":[{"fieldPath":"%s","order":"ASCENDING"}]},' "$field"
-  printf '{"queryScope":"COLLECTION","fields":[{"fieldPath":"%s","order":"DESCENDING"}]},' "$field"
-  printf '{"queryScope":"COLLECTION_GROUP","fields":[{"fieldPath":"%s","order":"%s"}]}' "$field" "$order"
+# make_field gives a field its indexes, and takes all others off.
+make_field() {
+  local index indexes=''
+  for index in ${3//,/ }; do
+    indexes+="${indexes:+,}{\"queryScope\":\"${index%:*}\",\"fields\":[{\"fieldPath\":\"$2\",\"order\":\"${index#*:}\"}]}"
+  done
+  configure_field "$1" "$2" indexConfig "{\"indexConfig\":{\"indexes\":[$indexes]}}"
 }
 
 # configure_field COLLECTION FIELD MASK CONFIGURATION

@@ -43,12 +43,15 @@ locals {
   }
 
   expiring  = [for field in local.firestore.expiry : "${field.collection}.${field.name}"]
-  unindexed = concat(local.expiring, [for field in local.firestore.unindexed : "${field.collection}.${field.name}"])
+  unindexed = concat(local.expiring, [for field in local.firestore.unindexed : "${field.collection}.${field.name}" if field.name != "*"])
 
-  # The orders in which a collection group is read by one field.
-  group_orders = {
+  # All indexes of a field, by itself.
+  field_indexes = {
     for index in local.firestore.indexes :
-    "${index.collection}.${index.fields[0].name}" => try(index.fields[0].descending, false) ? "DESCENDING" : "ASCENDING"...
+    "${index.collection}.${index.fields[0].name}" => {
+      scope = try(index.scope, "COLLECTION_GROUP")
+      order = try(index.fields[0].descending, false) ? "DESCENDING" : "ASCENDING"
+    }...
     if length(index.fields) == 1
   }
 }
@@ -78,32 +81,23 @@ resource "google_firestore_index" "composite" {
   }
 }
 
-# Fields that differ from Firestore's default, which is an index of each field of each collection, both ways.
+# Fields with indexes of their own, with a TTL policy, or that were exempted before all others of their collections were.
 resource "google_firestore_field" "this" {
-  for_each = toset(concat(local.unindexed, keys(local.group_orders)))
+  for_each = toset(concat(local.unindexed, keys(local.field_indexes)))
 
   project    = var.project
   database   = google_firestore_database.ledger.name
   collection = split(".", each.key)[0]
   field      = split(".", each.key)[1]
 
-  # Empty: no index at all. Else the default ones, which this replaces, and those of the collection group.
+  # Empty: no index at all.
   index_config {
     dynamic "indexes" {
-      for_each = contains(local.unindexed, each.key) ? [] : ["ASCENDING", "DESCENDING"]
+      for_each = lookup(local.field_indexes, each.key, [])
 
       content {
-        order       = indexes.value
-        query_scope = "COLLECTION"
-      }
-    }
-
-    dynamic "indexes" {
-      for_each = lookup(local.group_orders, each.key, [])
-
-      content {
-        order       = indexes.value
-        query_scope = "COLLECTION_GROUP"
+        order       = indexes.value.order
+        query_scope = indexes.value.scope
       }
     }
   }
@@ -118,6 +112,27 @@ resource "google_firestore_field" "this" {
     update = "6h"
     delete = "6h"
   }
+}
+
+# All other fields of a collection have no index: Firestore would index each both ways, and write every rising time at one end. The
+# fields that are queried come first, so that their indexes are never taken away.
+resource "google_firestore_field" "rest" {
+  for_each = toset([for field in local.firestore.unindexed : field.collection if field.name == "*"])
+
+  project    = var.project
+  database   = google_firestore_database.ledger.name
+  collection = each.key
+  field      = "*"
+
+  index_config {}
+
+  timeouts {
+    create = "6h"
+    update = "6h"
+    delete = "6h"
+  }
+
+  depends_on = [google_firestore_field.this]
 }
 
 # A database that is abandoned stays, but what else is in this module would be deleted from it: `terraform destroy` would leave a
@@ -135,6 +150,7 @@ resource "terraform_data" "kept" {
   depends_on = [
     google_firestore_backup_schedule.daily,
     google_firestore_field.this,
+    google_firestore_field.rest,
     google_firestore_index.composite,
   ]
 }

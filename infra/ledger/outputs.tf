@@ -19,3 +19,8 @@ output "fields" {
   description = "The fields with indexes of their own, with none, or with a TTL policy."
   value       = google_firestore_field.this
 }
+
+output "rest" {
+  description = "What is said of all other fields, by the collection."
+  value       = google_firestore_field.rest
+}

@@ -51,7 +51,7 @@ run "the_database_is_named_optimistic_and_protected" {
   assert {
     condition = alltrue([
       for key in concat(
-        [for field in jsondecode(file("./firestore.json")).unindexed : "${field.collection}.${field.name}"],
+        [for field in jsondecode(file("./firestore.json")).unindexed : "${field.collection}.${field.name}" if field.name != "*"],
         [for field in jsondecode(file("./firestore.json")).expiry : "${field.collection}.${field.name}"],
       ) : length(module.ledger.fields[key].index_config[0].indexes) == 0
     ])
@@ -61,13 +61,21 @@ run "the_database_is_named_optimistic_and_protected" {
   assert {
     condition = alltrue([
       for key, orders in {
-        "operations.dueAt"     = ["ASCENDING"], "effects.dueAt" = ["ASCENDING"], "intents.dueAt" = ["ASCENDING"],
-        "operations.createdAt" = ["DESCENDING"], "quarantine.receivedAt" = ["DESCENDING"]
+        "operations.dueAt"     = ["COLLECTION_GROUP ASCENDING"], "effects.dueAt" = ["COLLECTION_GROUP ASCENDING"],
+        "operations.createdAt" = ["COLLECTION_GROUP DESCENDING"], "quarantine.receivedAt" = ["COLLECTION_GROUP DESCENDING"],
+        "effects.createdAt"    = ["COLLECTION ASCENDING", "COLLECTION DESCENDING"], "items.failedAt" = ["COLLECTION ASCENDING"],
       } :
-      toset([for index in module.ledger.fields[key].index_config[0].indexes : "${index.query_scope} ${index.order}"]) ==
-      toset(concat(["COLLECTION ASCENDING", "COLLECTION DESCENDING"], [for order in orders : "COLLECTION_GROUP ${order}"]))
+      toset([for index in module.ledger.fields[key].index_config[0].indexes : "${index.query_scope} ${index.order}"]) == toset(orders)
     ])
-    error_message = "L4, R5: what is due is found across all operations; the default indexes must stay."
+    error_message = "L4, R5: what is due is found across all operations, and what is under one document by its own collection."
+  }
+
+  assert {
+    condition = length(module.ledger.rest) == 10 && alltrue([
+      for collection, field in module.ledger.rest :
+      field.collection == collection && field.field == "*" && length(field.index_config) == 1 && length(field.index_config[0].indexes) == 0
+    ])
+    error_message = "No other field of a collection has an index."
   }
 
   assert {

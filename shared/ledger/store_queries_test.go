@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,17 +19,19 @@ import (
 // The emulator needs none of them and misses none; production refuses the query.
 type deployed struct {
 	Indexes []index `json:"indexes"`
-	// Unindexed are large, or have names that users choose.
+	// Unindexed are all fields (*) of each collection but those of Indexes. Those that are large, or have
+	// names that users choose, are named as well: deployments of before * have each of them.
 	Unindexed []field `json:"unindexed"`
 	// Expiry has no index either: its value grows with every write, so an index puts all in one place.
 	Expiry []field `json:"expiry"`
 }
 
-// An index is one that Firestore does not create by itself, of collection-group scope: due documents
-// are found wherever they are. Queries under one document need none, because Firestore indexes each
-// field of each collection.
+// An index serves a collection group, because due documents are found wherever they are; or with the
+// scope COLLECTION the documents under one other document. Firestore makes none by itself: its default
+// indexes of every field are switched off.
 type index struct {
 	Collection string         `json:"collection"`
+	Scope      string         `json:"scope"`
 	Fields     []indexedField `json:"fields"` // one compared for equality stands first, ascending
 }
 
@@ -56,43 +59,58 @@ func readDeployed(t *testing.T) (d deployed) {
 }
 
 // indexFor returns the index that Firestore needs for a query: the fields compared for equality,
-// then the order. ok is false where Firestore creates the index by itself.
-func indexFor(q Query) (_ index, ok bool) {
+// then the order.
+func indexFor(q Query) index {
 	made := index{Collection: q.Collection}
+	if q.Under != "" {
+		made.Scope = "COLLECTION"
+	}
 	for _, equal := range q.Where {
 		made.Fields = append(made.Fields, indexedField{Name: equal.Field})
 	}
 	made.Fields = append(made.Fields, indexedField{Name: q.OrderBy, Descending: q.Descending})
-	return made, q.Under == "" || len(q.Where) > 0
+	return made
 }
 
-// queryShapes returns one query of every shape that the ledger uses. The index that a store needs
-// for a query follows from its shape, not from its values.
-func queryShapes() []Query {
+// queryShapes returns the queries of every shape that the ledger makes, by the function that makes
+// them. The index that a store needs for a query follows from its shape, not from its values.
+func queryShapes() map[string][]Query {
 	now := time.Unix(0, 0)
-	shapes := []Query{
-		queryDue(OperationsCollection, now, Cursor{}, 1),
-		queryDue(EffectsCollection, now, Cursor{}, 1),
-		queryDue(IntentsCollection, now, Cursor{}, 1),
-		queryFar(OperationsCollection, now, Cursor{}, 1),
-		queryFar(EffectsCollection, now, Cursor{}, 1),
-		queryFar(IntentsCollection, now, Cursor{}, 1),
-		queryOpen(IntentsCollection, Cursor{}, 1),
-		queryOpen(EffectsCollection, Cursor{}, 1),
-		queryRunning(Cursor{}, 1),
-		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
-		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
-		queryNewestEffects("", 1),
-		queryItems(EffectPath("", ""), Cursor{}, 1),
-		queryWaiting(EffectPath("", ""), Cursor{}, 1),
-		queryWithoutRecord(Filter{Limit: 1}),
-		queryEnds(Cursor{}, 1),
-		queryFailed(EffectPath("", ""), Cursor{}, 1),
-		queryQuarantined(QuarantineFilter{Limit: 1}),
-		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
-		queryQuarantined(QuarantineFilter{Unresolved: true, Limit: 1}),
+	return map[string][]Query{
+		"queryDue": {
+			queryDue(OperationsCollection, now, Cursor{}, 1), queryDue(EffectsCollection, now, Cursor{}, 1),
+			queryDue(IntentsCollection, now, Cursor{}, 1),
+		},
+		"queryFar": {
+			queryFar(OperationsCollection, now, Cursor{}, 1), queryFar(EffectsCollection, now, Cursor{}, 1),
+			queryFar(IntentsCollection, now, Cursor{}, 1),
+		},
+		"queryOpen":    {queryOpen(IntentsCollection, Cursor{}, 1), queryOpen(EffectsCollection, Cursor{}, 1)},
+		"queryRunning": {queryRunning(Cursor{}, 1)},
+		"queryChildren": {
+			queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
+			queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
+		},
+		"queryNewestEffects": {queryNewestEffects("", 1)},
+		"queryItems":         {queryItems(EffectPath("", ""), Cursor{}, 1)},
+		"queryWaiting":       {queryWaiting(EffectPath("", ""), Cursor{}, 1)},
+		"queryFailed":        {queryFailed(EffectPath("", ""), Cursor{}, 1)},
+		"queryParts": {
+			queryParts("", FieldCreatedAt, Cursor{}, 1), queryParts("", FieldWaiting, Cursor{}, 1),
+		},
+		"queryWithoutRecord": {queryWithoutRecord(Filter{Limit: 1})},
+		"queryEnds":          {queryEnds(Cursor{}, 1)},
+		"queryQuarantined": {
+			queryQuarantined(QuarantineFilter{Limit: 1}), queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
+			queryQuarantined(QuarantineFilter{Unresolved: true, Limit: 1}),
+		},
+		"queryFailing": queryFailing(now, Cursor{}, 1),
+		"queryList":    lists(now),
 	}
-	shapes = append(shapes, queryFailing(now, Cursor{}, 1)...)
+}
+
+// lists are the queries of every filter of a list.
+func lists(now time.Time) (shapes []Query) {
 	for _, f := range []Filter{
 		{Conflict: true, Limit: 1}, {Late: now, Limit: 1}, {Unregistered: now, Limit: 1}, {JobKind: "nightly", Limit: 1},
 	} {
@@ -109,13 +127,14 @@ func queryShapes() []Query {
 	return shapes
 }
 
-// TestIndexesAreThoseThatTheQueriesNeed [L3, L4].
+// TestIndexesAreThoseThatTheQueriesNeed: each index is there for a query, and each query has its index
+// [L3, L4]. What is indexed besides is written with every document, and no query reads it.
 func TestIndexesAreThoseThatTheQueriesNeed(t *testing.T) {
 	t.Parallel()
-	needed := map[string]bool{}
-	for _, q := range queryShapes() {
-		if index, ok := indexFor(q); ok {
-			needed[fmt.Sprint(index)] = true
+	needed := map[string]string{} // the function whose query needs it
+	for function, queries := range queryShapes() {
+		for _, q := range queries {
+			needed[fmt.Sprint(indexFor(q))] = function
 		}
 	}
 	listed := map[string]bool{}
@@ -125,29 +144,60 @@ func TestIndexesAreThoseThatTheQueriesNeed(t *testing.T) {
 			t.Errorf("%s is listed twice", text)
 		}
 		listed[text] = true
-		if !needed[text] {
+		if needed[text] == "" {
 			t.Errorf("%s is listed, but no query needs it", text)
 		}
 	}
-	for text := range needed {
+	for text, function := range needed {
 		if !listed[text] {
-			t.Errorf("%s is needed by a query, but not listed", text)
+			t.Errorf("%s needs %s, which is not listed", function, text)
+		}
+	}
+	source := sourceOf(t, "store_queries.go")
+	for _, made := range regexp.MustCompile(`(?m)^func (query\w+)\(`).FindAllStringSubmatch(source, -1) {
+		if queryShapes()[made[1]] == nil {
+			t.Errorf("%s has no shape in this test", made[1])
+		}
+	}
+}
+
+func sourceOf(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestNothingElseIsIndexed: Firestore would index every field of every document, both ways, and each
+// time that rises would be written at one end of its index.
+func TestNothingElseIsIndexed(t *testing.T) {
+	t.Parallel()
+	unindexed := readDeployed(t).Unindexed
+	collections := regexp.MustCompile(`Collection += "(\w+)"`).FindAllStringSubmatch(sourceOf(t, "store_path.go"), -1)
+	if len(collections) < len(documentTypes()) {
+		t.Fatalf("there are %d collections: has their form changed?", len(collections))
+	}
+	for _, collection := range collections {
+		if !slices.Contains(unindexed, field{collection[1], "*"}) {
+			t.Errorf("every field of %s is indexed", collection[1])
 		}
 	}
 }
 
 // documentTypes are the types of each collection's documents.
-func documentTypes() map[string]reflect.Type {
-	return map[string]reflect.Type{
-		OperationsCollection: reflect.TypeFor[operation.Record](),
-		DeliveriesCollection: reflect.TypeFor[Delivery](),
-		EffectsCollection:    reflect.TypeFor[Effect](),
-		ItemsCollection:      reflect.TypeFor[Item](),
-		IntentsCollection:    reflect.TypeFor[Intent](),
-		QuarantineCollection: reflect.TypeFor[Quarantined](),
-		PartsCollection:      reflect.TypeFor[QuarantinedPart](),
-		PassesCollection:     reflect.TypeFor[Marks](),
-		SettingsCollection:   reflect.TypeFor[StoredSettings](),
+func documentTypes() map[string][]reflect.Type {
+	return map[string][]reflect.Type{
+		OperationsCollection: {reflect.TypeFor[operation.Record]()},
+		DeliveriesCollection: {reflect.TypeFor[Delivery]()},
+		EffectsCollection:    {reflect.TypeFor[Effect]()},
+		ItemsCollection:      {reflect.TypeFor[Item]()},
+		IntentsCollection:    {reflect.TypeFor[Intent]()},
+		QuarantineCollection: {reflect.TypeFor[Quarantined]()},
+		PartsCollection:      {reflect.TypeFor[QuarantinedPart](), reflect.TypeFor[StoredPart]()},
+		PassesCollection:     {reflect.TypeFor[Marks]()},
+		SettingsCollection:   {reflect.TypeFor[StoredSettings]()},
 	}
 }
 
@@ -160,9 +210,13 @@ func TestTablesNameFieldsThatDocumentsHave(t *testing.T) {
 	t.Parallel()
 	tables := readDeployed(t)
 	has := func(f field) bool {
-		document, ok := documentTypes()[f.Collection]
-		return ok && slices.ContainsFunc(reflect.VisibleFields(document), func(of reflect.StructField) bool {
-			return storedName(of) == f.Name
+		if f.Name == "*" {
+			return true // TestNothingElseIsIndexed
+		}
+		return slices.ContainsFunc(documentTypes()[f.Collection], func(document reflect.Type) bool {
+			return slices.ContainsFunc(reflect.VisibleFields(document), func(of reflect.StructField) bool {
+				return storedName(of) == f.Name
+			})
 		})
 	}
 	exempt := slices.Concat(tables.Unindexed, tables.Expiry)

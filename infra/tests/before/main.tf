@@ -12,7 +12,7 @@ locals {
     if length(index.fields) > 1
   }
 
-  fields = concat(local.firestore.expiry, local.firestore.unindexed, [
+  fields = concat(local.firestore.expiry, [for field in local.firestore.unindexed : field if field.name != "*"], [
     for index in local.firestore.indexes : { collection = index.collection, name = index.fields[0].name } if length(index.fields) == 1
   ])
 }

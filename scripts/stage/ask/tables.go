@@ -17,7 +17,8 @@ import (
 //
 //	setting NAME deployment|operator|never FUNCTION,…
 //	command NAME                                        a setting that opledger's commands read, too
-//	index COLLECTION FIELD:ascending|descending,…
+//	index COLLECTION FIELD:ascending|descending,…       of several fields, of a collection group
+//	field COLLECTION FIELD SCOPE:ORDER,…                all indexes of one field, such as COLLECTION_GROUP:ASCENDING
 //	unindexed COLLECTION FIELD
 //	expiry COLLECTION FIELD
 //	role WHO ROLE KIND NAME ONLY WHY…                   on a resource of that kind; NAME has no prefix; - is none
@@ -63,6 +64,7 @@ type setting struct {
 type firestore struct {
 	Indexes []struct {
 		Collection string
+		Scope      string // COLLECTION, or empty for the collection group
 		Fields     []struct {
 			Name       string
 			Descending bool
@@ -103,16 +105,30 @@ func printSettings(w io.Writer, settings []setting) error {
 }
 
 func printFirestore(w io.Writer, firestore firestore) {
+	single := map[string][]string{} // the indexes of a field, which are configured together
+	var fields []string
 	for _, index := range firestore.Indexes {
-		var fields []string
+		var columns []string
 		for _, f := range index.Fields {
 			order := "ascending"
 			if f.Descending {
 				order = "descending"
 			}
-			fields = append(fields, f.Name+":"+order)
+			columns = append(columns, f.Name+":"+order)
 		}
-		fmt.Fprintln(w, "index", index.Collection, strings.Join(fields, ","))
+		if len(columns) > 1 {
+			fmt.Fprintln(w, "index", index.Collection, strings.Join(columns, ","))
+			continue
+		}
+		name, order, _ := strings.Cut(columns[0], ":")
+		name = index.Collection + " " + name
+		if single[name] == nil {
+			fields = append(fields, name)
+		}
+		single[name] = append(single[name], cmp.Or(index.Scope, "COLLECTION_GROUP")+":"+strings.ToUpper(order))
+	}
+	for _, name := range fields {
+		fmt.Fprintln(w, "field", name, strings.Join(single[name], ","))
 	}
 	for _, f := range firestore.Unindexed {
 		fmt.Fprintln(w, "unindexed", f.Collection, f.Name)

@@ -2,6 +2,7 @@ package gcloud
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,14 +21,18 @@ func TestIndexes(t *testing.T) {
 			t.Errorf("the token is not where it belongs: %+v", found[0])
 		}
 	}
+	for _, field := range table(t, "field") {
+		var indexes []string
+		for index := range strings.SplitSeq(field[2], ",") {
+			scope, order, _ := strings.Cut(index, ":")
+			indexes = append(indexes, fmt.Sprintf(`{"queryScope":%q,"fields":[{"fieldPath":%q,"order":%q}]}`, scope, field[1],
+				order))
+		}
+		patched(field[0], field[1], `{"indexConfig":{"indexes":[`+strings.Join(indexes, ",")+`]}}`)
+	}
 	composites := 0
 	for _, index := range table(t, "index") {
 		columns := strings.Split(index[1], ",")
-		if name, order, _ := strings.Cut(index[1], ":"); len(columns) == 1 {
-			patched(index[0], name, fmt.Sprintf(`{"queryScope":"COLLECTION_GROUP","fields":[{"fieldPath":%q,"order":%q}]}`, name,
-				strings.ToUpper(order)))
-			continue
-		}
 		composites++
 		want := "--collection-group=" + index[0] + " --query-scope=collection-group"
 		for _, column := range columns {
@@ -46,4 +51,30 @@ func TestIndexes(t *testing.T) {
 	for _, field := range table(t, "expiry") {
 		patched(field[0], field[1], `{"indexConfig":{"indexes":[]},"ttlConfig":{}}`)
 	}
+	rest := slices.IndexFunc(r.calls, func(c call) bool { return strings.Contains(c.Line, "/fields/*?") })
+	for _, field := range table(t, "field") {
+		if at := slices.IndexFunc(r.calls, func(c call) bool {
+			return strings.Contains(c.Line, "/collectionGroups/"+field[0]+"/fields/"+field[1]+"?")
+		}); at > rest {
+			t.Errorf("%v loses its index while all other fields are exempted", field)
+		}
+	}
+}
+
+// TestIndexesOfAnOlderDeployment: a field that has other indexes than its queries need gets those, and
+// an exemption that is missing is made.
+func TestIndexesOfAnOlderDeployment(t *testing.T) {
+	t.Parallel()
+	older := becomes(`^gcloud firestore indexes fields list`, `(?m)^operations dueAt .*$`,
+		"operations dueAt COLLECTION,COLLECTION,COLLECTION_GROUP ASCENDING,DESCENDING,ASCENDING READY,READY,READY ").
+		of(t, deployed(t))
+	older = without(`^gcloud firestore indexes fields list`, `(?m)^intents [*] .*\n`).of(t, older)
+	r := deploy(t, older.withOnly(t, "field operations", "unindexed intents", "unindexed operations")).want(t, 0)
+	var made []string
+	for _, c := range r.matching("curl", "/fields/") {
+		_, field, _ := strings.Cut(c.Line, "/collectionGroups/")
+		field, _, _ = strings.Cut(field, "?")
+		made = append(made, field)
+	}
+	compare(t, made, []string{"operations/fields/dueAt", "intents/fields/*"})
 }

@@ -16,7 +16,7 @@ type refusal struct {
 // notYet are the answers of Google Cloud while something new is not effective yet, each to a call
 // of deploy, with what it waits for.
 var notYet = []refusal{
-	{"a field", `^curl .*/collectionGroups/operations/fields/metadata\?`,
+	{"a field", `^curl .*/collectionGroups/operations/fields/[*]\?`,
 		`{"error":{"code":409,"message":"Please retry, underlying data changed"}}`,
 		"Firestore to finish another change of its indexes", true},
 	{"an index", `^gcloud firestore indexes composite create`,

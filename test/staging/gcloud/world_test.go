@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,18 +48,24 @@ func deployed(t *testing.T) world {
 			name, order, _ := strings.Cut(column, ":")
 			names, orders = append(names, name), append(orders, strings.ToUpper(order))
 		}
-		if len(names) == 1 {
-			fmt.Fprintf(&fields, "%s %s COLLECTION,COLLECTION,COLLECTION_GROUP READY,READY,READY \n", index[0], names[0])
-			continue
-		}
 		fmt.Fprintf(&composite, "%s COLLECTION_GROUP %s,__name__ %s,%s READY\n",
 			index[0], strings.Join(names, ","), strings.Join(orders, ","), orders[len(orders)-1])
 	}
+	for _, field := range table(t, "field") {
+		var scopes, orders, states []string
+		for index := range strings.SplitSeq(field[2], ",") {
+			scope, order, _ := strings.Cut(index, ":")
+			scopes, orders, states = append(scopes, scope), append(orders, order), append(states, "READY")
+		}
+		slices.Reverse(orders) // Google promises no order
+		fmt.Fprintf(&fields, "%s %s %s %s %s \n", field[0], field[1], strings.Join(scopes, ","), strings.Join(orders, ","),
+			strings.Join(states, ","))
+	}
 	for _, field := range table(t, "unindexed") {
-		fmt.Fprintf(&fields, "%s %s   \n", field[0], field[1])
+		fmt.Fprintf(&fields, "%s %s    \n", field[0], field[1])
 	}
 	for _, field := range table(t, "expiry") {
-		fmt.Fprintf(&fields, "%s %s   ACTIVE\n", field[0], field[1])
+		fmt.Fprintf(&fields, "%s %s    ACTIVE\n", field[0], field[1])
 	}
 	for _, api := range strings.Fields("artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudscheduler " +
 		"firestore iam " +
