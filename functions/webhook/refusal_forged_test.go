@@ -73,13 +73,18 @@ func TestForgers(t *testing.T) {
 	if n := w.asked.Load(); n != 1 {
 		t.Errorf("Gemini was asked about operations %d times, want once, for the genuine token", n)
 	}
-	counted := 0
+	w.clock.Advance(time.Minute)
+	w.wantAccepted(w.by("genuine", secret), "duplicate", "", false)
+	logged, counted := 0, 0
 	for _, line := range w.logged() {
-		if line["event"] == "auth" && line["reason"] == "signature" {
-			counted++
+		switch {
+		case line["event"] == "auth" && line["reason"] == "signature":
+			logged++
+		case line["event"] == "refusals" && line["reason"] == "signature":
+			counted += int(line["refused"].(float64))
 		}
 	}
-	if counted != gaps*forged {
-		t.Errorf("%d are counted, want %d", counted, gaps*forged)
+	if logged+counted != gaps*forged || logged != gaps*20 {
+		t.Errorf("%d are logged and %d counted, want %d together", logged, counted, gaps*forged)
 	}
 }

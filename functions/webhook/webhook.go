@@ -63,10 +63,13 @@ func New(o Options) http.Handler {
 	if o.Count == nil {
 		o.Count = func(string) {}
 	}
-	return httpfunc.OnlyPOST(handler(o))
+	return httpfunc.OnlyPOST(handler{o, &sampler{}})
 }
 
-type handler Options
+type handler struct {
+	Options
+	refusals *sampler
+}
 
 // quarantined is an outcome that only this package has: ledger.Ingest never returns it.
 const quarantined ledger.Outcome = "quarantined"
@@ -95,12 +98,15 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		reason, answer := refusal(err)
-		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
-			"error", withRemedy(err))
+		if h.refusals.refused(ctx, h.Log, reason, began) {
+			log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
+				"error", withRemedy(err))
+		}
 		h.Count(reason)
 		httpfunc.WriteError(w, answer)
 		return
 	}
+	h.refusals.turn(ctx, h.Log, began)
 	receipt, err := h.accept(r, body, proof)
 	if err != nil {
 		h.fail(w, r, log, receipt, err)
