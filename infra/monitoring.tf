@@ -24,7 +24,13 @@ check "somebody_is_told" {
 }
 
 # The webhook answers a GET with 405, which it can only when its settings are good and its parts are made. A webhook that
-# is not public cannot be checked from outside.
+# is not public cannot be checked from outside. One behind a load balancer is reached there alone.
+locals {
+  checked = split("/", trimprefix(
+    var.webhook_ingress == "ALLOW_ALL" ? google_cloudfunctions2_function.webhook.service_config[0].uri : var.webhook_url, "https://",
+  ))
+}
+
 resource "google_monitoring_uptime_check_config" "webhook" {
   count = var.public_webhook ? 1 : 0
 
@@ -36,7 +42,7 @@ resource "google_monitoring_uptime_check_config" "webhook" {
 
   http_check {
     request_method = "GET"
-    path           = "/"
+    path           = "/${join("/", slice(local.checked, 1, length(local.checked)))}"
     port           = 443
     use_ssl        = true
     validate_ssl   = true
@@ -50,7 +56,7 @@ resource "google_monitoring_uptime_check_config" "webhook" {
     type = "uptime_url"
     labels = {
       project_id = var.project
-      host       = trimprefix(google_cloudfunctions2_function.webhook.service_config[0].uri, "https://")
+      host       = local.checked[0]
     }
   }
 

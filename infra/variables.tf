@@ -108,6 +108,17 @@ variable "public_webhook" {
   default     = true
 }
 
+variable "webhook_ingress" {
+  description = "From where Cloud Run lets requests reach the webhook: ALLOW_ALL, or ALLOW_INTERNAL_AND_GCLB for a load balancer of yours alone, such as one with Cloud Armor. webhook_url is then its address."
+  type        = string
+  default     = "ALLOW_ALL"
+
+  validation {
+    condition     = var.webhook_ingress == "ALLOW_ALL" || (var.webhook_ingress == "ALLOW_INTERNAL_AND_GCLB" && var.webhook_url != null)
+    error_message = "webhook_ingress must be ALLOW_ALL, or ALLOW_INTERNAL_AND_GCLB with webhook_url, the load balancer's address."
+  }
+}
+
 variable "register_callers" {
   description = "Who may register operations, such as serviceAccount:submitter@my-project.iam.gserviceaccount.com."
   type        = list(string)

@@ -75,7 +75,7 @@ resource "google_cloudfunctions2_function" "webhook" {
   service_config {
     service_account_email = google_service_account.webhook.email
     environment_variables = local.environment.webhook
-    ingress_settings      = "ALLOW_ALL"
+    ingress_settings      = var.webhook_ingress
     timeout_seconds       = 60
 
     available_cpu                    = "1" # less takes one request at a time only

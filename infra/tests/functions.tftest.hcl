@@ -63,6 +63,32 @@ run "functions_are_deployed_as_they_are_registered" {
   }
 }
 
+run "a_load_balancer_alone_reaches_the_webhook" {
+  variables {
+    webhook_ingress = "ALLOW_INTERNAL_AND_GCLB"
+    webhook_url     = "https://hooks.example.com/gemini"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.webhook.service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB"
+    error_message = "Strangers must not reach the function around the load balancer."
+  }
+
+  assert {
+    condition = (google_monitoring_uptime_check_config.webhook[0].monitored_resource[0].labels.host == "hooks.example.com" &&
+    google_monitoring_uptime_check_config.webhook[0].http_check[0].path == "/gemini")
+    error_message = "The check must go the way that Gemini goes."
+  }
+}
+
+run "a_load_balancer_has_an_address" {
+  command = plan
+  variables {
+    webhook_ingress = "ALLOW_INTERNAL_AND_GCLB"
+  }
+  expect_failures = [var.webhook_ingress]
+}
+
 run "effects_has_no_network_of_its_own" {
   assert {
     condition     = google_cloudfunctions2_function.effects.service_config[0].vpc_connector == null

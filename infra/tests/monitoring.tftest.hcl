@@ -118,6 +118,8 @@ run "filters_compare_our_fields_for_equality" {
 
 # A test of scripts/stage/signals compares what scripts/deploy makes with the same file. Both fill the names into the playbooks' text.
 run "scripts_make_the_same" {
+  state_key = "staging" # a deployment keeps the region and the prefix of its first apply
+
   variables {
     name_prefix           = "staging"
     region                = "us-central1"

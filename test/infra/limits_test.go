@@ -64,6 +64,29 @@ func TestLimitsOfFirestore(t *testing.T) {
 	}
 }
 
+// TestFlood: what a day of 10,000 forged requests a second costs.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	text, prices := read(t, "infra/limits/README.md"), pricesOf(t)
+	instances := one(t, script(t, "common.sh"), `webhook=(\d+)`)[1]
+	const second = "1 vCPU-second + 0.5 GiB-seconds"
+	for what, formula := range map[string]string{
+		"Cloud Run's requests":                                         "864,000,000 requests",
+		"their time, at most the eight instances of Webhook":           instances + " × 86,400 × (" + second + ")",
+		"Cloud Run's own log of requests, 1 KiB each":                  "864,000,000 log-KiB",
+		"what eight instances log of them, 20 lines a minute of 1 KiB": instances + " × 20 × 1,440 log-KiB",
+	} {
+		dollars, _ := prices.value(t, formula)
+		cost := "$" + comma(int(math.Round(dollars)))
+		if dollars < 1 {
+			cost = money(dollars)
+		}
+		if row := fmt.Sprintf("\n| %s | %s |\n", what, cost); !strings.Contains(text, row) {
+			t.Errorf("infra/limits/README.md does not have this row:%s", row)
+		}
+	}
+}
+
 // millions writes a number as millions, or thousands.
 func millions(n float64) string {
 	if n < 1e6 {

@@ -237,11 +237,16 @@ func TestMaxInstances(t *testing.T) {
 	compare(t, got, []string{"effects=7", "webhook=12", "register=3", "reconcile=2"})
 }
 
-// TestConnector: Effects alone goes through the connector, of which an earlier one is taken off.
+// TestConnector: Effects alone goes through the connector, of which an earlier one is taken off. The
+// webhook may be reached by a load balancer alone.
 func TestConnector(t *testing.T) {
 	t.Parallel()
 	w := deployed(t).withOnly(t)
-	r := deploy(t, w, "--effects-connector", "mine", "--effects-egress", "all").want(t, 0)
+	r := deploy(t, w, "--effects-connector", "mine", "--effects-egress", "all", "--webhook-ingress=internal-and-gclb",
+		"--webhook-url", "https://hooks.example.com").want(t, 0)
+	if len(r.matching("functions deploy opledger-webhook", "--ingress-settings=internal-and-gclb")) != 1 {
+		t.Errorf("it called %q", r.lines())
+	}
 	through := r.matching("--vpc-connector=mine --egress-settings=all")
 	if len(through) != 1 || through[0].Args[3] != "opledger-effects" {
 		t.Errorf("it called %q", r.lines())
@@ -339,6 +344,8 @@ func TestWrongUse(t *testing.T) {
 		"--notify takes an e-mail address, or a channel": {"scripts/deploy", "--project", "p", "--notify", "ops"},
 		"OPLEDGER_INTERVAL: it must divide the hour": {"scripts/deploy", "--project", "p", "--set",
 			"OPLEDGER_INTERVAL=7m"},
+		"--webhook-ingress internal-and-gclb needs --webhook-url": {"scripts/deploy", "--project", "p", "--webhook-ingress",
+			"internal-and-gclb"},
 		"--effects-egress is private-ranges-only or all": {"scripts/deploy", "--project", "p", "--effects-egress", "ALL"},
 		"--max-instances takes a function and a number": {"scripts/deploy", "--project", "p", "--max-instances",
 			"effects=0"},
