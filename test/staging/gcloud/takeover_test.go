@@ -46,21 +46,20 @@ func TestTakeover(t *testing.T) {
 
 		effectsIndex = "/collectionGroups/effects/indexes/CI1"
 	)
-	for address, id := range map[string]string{
-		"module.ledger.google_firestore_database.ledger":                        ledger,
-		"module.ledger.google_firestore_backup_schedule.daily[0]":               ledger + "/backupSchedules/d-1",
-		`module.ledger.google_firestore_index.composite["effects.state.dueAt"]`: ledger + effectsIndex,
-		"google_service_account.push":                                           "projects/my-project/serviceAccounts/" + account("push"),
-		"google_pubsub_subscription.dead":                                       "projects/my-project/subscriptions/opledger-effects-dead",
-		"google_cloudfunctions2_function.webhook":                               europe + "/functions/opledger-webhook",
-		"google_storage_bucket.jobs[0]":                                         "my-jobs",
-		`google_logging_metric.this["passes"]`:                                  "my-project opledger-passes",
-		`google_monitoring_alert_policy.signal["passes"]`:                       "projects/my-project/alertPolicies/1",
-		`google_monitoring_notification_channel.email["ops@example.com"]`: "projects/my-project/" +
-			"notificationChannels/1",
+	for _, want := range [][2]string{
+		{"module.ledger.google_firestore_database.ledger", ledger},
+		{"module.ledger.google_firestore_backup_schedule.daily[0]", ledger + "/backupSchedules/d-1"},
+		{`module.ledger.google_firestore_index.composite["effects.state.dueAt"]`, ledger + effectsIndex},
+		{"google_service_account.push", "projects/my-project/serviceAccounts/" + account("push")},
+		{"google_pubsub_subscription.dead", "projects/my-project/subscriptions/opledger-effects-dead"},
+		{"google_cloudfunctions2_function.webhook", europe + "/functions/opledger-webhook"},
+		{"google_storage_bucket.jobs[0]", "my-jobs"},
+		{`google_logging_metric.this["passes"]`, "my-project opledger-passes"},
+		{`google_monitoring_alert_policy.signal["passes"]`, "projects/my-project/alertPolicies/1"},
+		{`google_monitoring_notification_channel.email["ops@example.com"]`, "projects/my-project/notificationChannels/1"},
 	} {
-		if got[address] != id {
-			t.Errorf("%s is imported from %q, want %q", address, got[address], id)
+		if got[want[0]] != want[1] {
+			t.Errorf("%s is imported from %q, want %q", want[0], got[want[0]], want[1])
 		}
 	}
 	if n := strings.Count(r.out, "google_firestore_index"); n != len(table(t, "index")) {
