@@ -14,7 +14,6 @@ import (
 
 // NewBackup makes opledger backup.
 func NewBackup(outside terminal.Environment) *cobra.Command {
-	var store string
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy a ledger that is a file",
@@ -24,7 +23,7 @@ func NewBackup(outside terminal.Environment) *cobra.Command {
 		Example: "  opledger backup opledger-2026-11-21.backup --store sqlite:/var/lib/opledger/ledger.db",
 		Args:    terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			where, err := open.Find(outside, store)
+			where, err := open.Find(outside)
 			if err == nil && !where.IsFile() {
 				err = errors.New("--store: the ledger is in Firestore, which has its own backups: " +
 					"gcloud firestore backups schedules create")
@@ -43,7 +42,6 @@ func NewBackup(outside terminal.Environment) *cobra.Command {
 			return outside.Print(map[string]string{"file": args[0]}, "backed up to %s", phrase.Safe(args[0]))
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	terminal.JSONFlag(cmd, &outside)
+	open.ReaderFlags(cmd, &outside)
 	return cmd
 }

@@ -17,8 +17,8 @@ import (
 
 // NewRecover makes opledger recover.
 func NewRecover(outside terminal.Environment) *cobra.Command {
-	var store, log, by string
-	var dryRun, yes bool
+	var log, by string
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "recover --log FILE",
 		Short: "Bring a ledger restored from a backup up to date with the log",
@@ -31,7 +31,7 @@ func NewRecover(outside terminal.Environment) *cobra.Command {
 			"  opledger recover --log lost.json",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, where, err := open.Parse[open.WriterSettings](outside, store)
+			settings, where, err := open.Parse[open.WriterSettings](outside)
 			if log == "" {
 				err = errors.Join(err, errors.New("--log: name the file with the functions' log since the backup"))
 			}
@@ -60,29 +60,27 @@ func NewRecover(outside terminal.Environment) *cobra.Command {
 				l, err = ledger.New(opened, settings.Ledger.Settings(), ledger.Options{})
 			}
 			if err == nil {
-				d := recoverer{outside: outside, ledger: l, by: by, dryRun: dryRun, yes: yes}
+				d := recoverer{outside: outside, ledger: l, by: by, dryRun: dryRun}
 				err = d.recover(cmd.Context(), lost)
 			}
 			return errors.Join(err, opened.Close())
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	open.OverrideFlag(cmd, &outside)
+	open.WriterFlags(cmd, &outside)
 	cmd.Flags().StringVar(&log, "log", "",
 		"the functions' log since the backup, as they print it or as gcloud logging read --format=json does; required")
 	cmd.Flags().StringVar(&by, "by", "", "who recovers, which is recorded (default the user of this machine)")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what is missing, and change nothing")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	terminal.JSONFlag(cmd, &outside)
+	terminal.YesFlag(cmd, &outside)
 	return cmd
 }
 
 // A recoverer compares a ledger with the log, and writes what the ledger lacks.
 type recoverer struct {
-	outside     terminal.Environment
-	ledger      *ledger.Ledger
-	by          string
-	dryRun, yes bool
+	outside terminal.Environment
+	ledger  *ledger.Ledger
+	by      string
+	dryRun  bool
 }
 
 // A recovery is what the log holds and the ledger lacks.
@@ -116,10 +114,8 @@ func (d recoverer) recover(ctx context.Context, lost evidence) error {
 		phrase.Counted(len(missing.Intents), "intent"), phrase.Counted(len(missing.Operations), "operation"),
 		phrase.Counted(len(missing.Effects), "effect"))
 	if n > 0 && !d.dryRun {
-		if !d.yes {
-			if err := terminal.Agree(ctx, d.outside, question, "nothing was changed"); err != nil {
-				return err
-			}
+		if err := terminal.Agree(ctx, d.outside, question, "nothing was changed"); err != nil {
+			return err
 		}
 		if err := d.write(ctx, missing); err != nil {
 			return err

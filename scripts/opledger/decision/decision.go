@@ -22,15 +22,12 @@ type Decider struct {
 	// AsksGemini: the command asks Gemini, too, with the settings of a pass.
 	AsksGemini bool
 
-	store string
 	ledger.Decision
 }
 
 // Flags adds the store, who decides and why, and how that is printed.
 func (d *Decider) Flags(cmd *cobra.Command) {
-	open.StoreFlag(cmd, &d.store)
-	open.OverrideFlag(cmd, &d.Outside)
-	terminal.JSONFlag(cmd, &d.Outside)
+	open.WriterFlags(cmd, &d.Outside)
 	cmd.Flags().StringVar(&d.Why, "reason", "", "why; required")
 	cmd.Flags().StringVar(&d.By, "by", "", "who decided (default the user of this machine)")
 }
@@ -50,7 +47,7 @@ func (d *Decider) deciding(ctx context.Context, record func(*actions.Actions) er
 	if d.AsksGemini {
 		change = open.ChangeAtGemini
 	}
-	return change(ctx, d.Outside, d.store, func(w open.Writer) error { return record(w.Actions()) })
+	return change(ctx, d.Outside, func(w open.Writer) error { return record(w.Actions()) })
 }
 
 // Decide records a decision, and prints the one that stands: what record returns as JSON, or in words.

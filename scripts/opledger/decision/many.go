@@ -6,26 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
 )
-
-// A Many is a decider that can also decide about all that its flags select.
-type Many struct {
-	Decider
-	yes bool
-}
-
-// Flags adds those of a Decider, and --yes.
-func (m *Many) Flags(cmd *cobra.Command) {
-	m.Decider.Flags(cmd)
-	cmd.Flags().BoolVar(&m.yes, "yes", false, "do not ask")
-}
 
 // Found are what a selection of several finds.
 type Found struct {
@@ -59,53 +45,53 @@ func (f *Found) names() string {
 
 // DecideAll asks, then decides about all that find returns, and prints each decision that stands. what
 // names one of them. The error joins those of all that could not be decided.
-func (m *Many) DecideAll(
+func (d *Decider) DecideAll(
 	ctx context.Context, what string, find func(context.Context, *actions.Actions) (Found, error),
 ) error {
-	return m.deciding(ctx, func(a *actions.Actions) error {
+	return d.deciding(ctx, func(a *actions.Actions) error {
 		found, err := find(ctx, a)
 		if err != nil {
 			return err
 		}
 		for _, b := range found.Broken {
-			m.Outside.Note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
+			d.Outside.Note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
 		}
-		if len(found.decisions) > 0 && !m.yes {
+		if len(found.decisions) > 0 {
 			question := fmt.Sprintf("Resolve %s: %s?", phrase.Counted(len(found.decisions), what), found.names())
-			if err := terminal.Agree(ctx, m.Outside, question, "nothing was resolved"); err != nil {
+			if err := terminal.Agree(ctx, d.Outside, question, "nothing was resolved"); err != nil {
 				return err
 			}
 		}
-		return m.record(ctx, found.decisions)
+		return d.record(ctx, found.decisions)
 	})
 }
 
 // record records decisions until ctx ends.
-func (m *Many) record(ctx context.Context, decisions []foundDecision) error {
+func (d *Decider) record(ctx context.Context, decisions []foundDecision) error {
 	decided := []any{}
 	var problems []error
-	for _, d := range decisions {
+	for _, one := range decisions {
 		if ctx.Err() != nil {
 			problems = append(problems, fmt.Errorf("%d of %d resolved, then: %w; the same command goes on", len(decided),
 				len(decisions), terminal.ErrInterrupted))
 			break
 		}
-		asJSON, words, err := d.record(m.Decision)
+		asJSON, words, err := one.record(d.Decision)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", d.name, open.WithRemedy(err)))
+			problems = append(problems, fmt.Errorf("%s: %w", one.name, open.WithRemedy(err)))
 			continue
 		}
 		decided = append(decided, asJSON)
-		if !m.Outside.JSON {
-			_, err = fmt.Fprintln(m.Outside.Out, words)
+		if !d.Outside.JSON {
+			_, err = fmt.Fprintln(d.Outside.Out, words)
 			problems = append(problems, err)
 		}
 	}
 	var err error
-	if m.Outside.JSON {
-		err = terminal.PrintJSON(m.Outside.Out, map[string]any{"resolved": decided})
+	if d.Outside.JSON {
+		err = terminal.PrintJSON(d.Outside.Out, map[string]any{"resolved": decided})
 	} else {
-		_, err = fmt.Fprintf(m.Outside.Out, "resolved %d of %d\n", len(decided), len(decisions))
+		_, err = fmt.Fprintf(d.Outside.Out, "resolved %d of %d\n", len(decided), len(decisions))
 	}
 	return errors.Join(append(problems, err)...)
 }

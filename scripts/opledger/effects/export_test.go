@@ -23,8 +23,9 @@ func (r ReplayOfDead) Run(ctx context.Context, outside terminal.Environment, w o
 	if err := selection.parse(nil, time.Now()); err != nil {
 		return err
 	}
+	outside.Yes = true
 	command := replayer{
-		outside: outside, server: w.Server, topic: r.Topic, noWait: r.NoWait, timeout: r.Timeout, yes: true, by: "ops",
+		outside: outside, server: w.Server, topic: r.Topic, noWait: r.NoWait, timeout: r.Timeout, by: "ops",
 	}
 	return command.replay(ctx, selection, "")
 }

@@ -20,7 +20,6 @@ import (
 
 // NewReplay makes opledger replay.
 func NewReplay(outside terminal.Environment) *cobra.Command {
-	var store string
 	var rerun nonceFlag
 	var r replayer
 	var selection replaySelection
@@ -49,7 +48,7 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			selection.rerun = cmd.Flags().Changed("rerun")
 			nonce, nonceErr := chooseNonce(selection.rerun, rerun)
-			settings, where, err := open.Parse[open.WriterSettings](outside, store)
+			settings, where, err := open.Parse[open.WriterSettings](outside)
 			if !where.IsFile() && where.Topic == "" && err == nil {
 				err = open.ErrNoTopic
 			}
@@ -70,32 +69,30 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	open.OverrideFlag(cmd, &outside)
+	open.WriterFlags(cmd, &outside)
 	selection.flags(cmd)
 	rerunFlag(cmd, &rerun)
+	terminal.YesFlag(cmd, &outside)
 	r.flags(cmd)
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 
 // A replayer publishes messages for selected effects, or runs them in this process.
 type replayer struct {
-	outside             terminal.Environment
-	server              *server.Server
-	topic               string // empty: effects are run in this process
-	paused              bool   // effects are not run in this process, only accepted
-	left                bool   // effects are left to serve
-	by                  string
-	dryRun, yes, noWait bool
-	timeout             time.Duration // of the waiting; 0: none
+	outside        terminal.Environment
+	server         *server.Server
+	topic          string // empty: effects are run in this process
+	paused         bool   // effects are not run in this process, only accepted
+	left           bool   // effects are left to serve
+	by             string
+	dryRun, noWait bool
+	timeout        time.Duration // of the waiting; 0: none
 }
 
 func (r *replayer) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.by, "by", "", "who asks for it, which is recorded (default the user of this machine)")
 	flags.BoolVar(&r.dryRun, "dry-run", false, "print what would run again, and publish nothing")
-	flags.BoolVar(&r.yes, "yes", false, "do not ask")
 	flags.BoolVar(&r.noWait, "no-wait", false, "with a topic: publish the messages, and wait for no outcome")
 	flags.DurationVar(&r.timeout, "timeout", 0, "with a topic: stop waiting after this long; 0: never")
 }
@@ -136,7 +133,7 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 		return r.report(run, false)
 	}
 	asks := selection.name.Key == "" || selection.rerun // a rerun repeats what its receiver has done
-	if asks && !r.yes {
+	if asks {
 		question := "Run " + howMany(run.targets) + " again?"
 		if err := terminal.Agree(ctx, r.outside, question, "nothing was published"); err != nil {
 			return err

@@ -48,7 +48,7 @@ func TestReplayMistyped(t *testing.T) {
 	// The deployed function may know it.
 	var said bytes.Buffer
 	outside := terminal.Environment{Variables: variables, Err: &said}
-	if err := open.Change(t.Context(), outside, "", func(w open.Writer) error {
+	if err := open.Change(t.Context(), outside, func(w open.Writer) error {
 		return effects.CheckRule(t.Context(), outside, w, "batches/a", "lgo")
 	}); err != nil || !strings.Contains(said.String(),
 		"did you mean log?\nopledger: the deployed function may have that rule") {

@@ -62,7 +62,7 @@ func (w *replayWorld) replay(r effects.ReplayOfDead, waits func(worker, interrup
 	defer cancel()
 	var out, stderr bytes.Buffer
 	outside := terminal.Environment{Variables: w.variables, In: strings.NewReader(""), Out: &out, Err: &stderr}
-	err := open.Change(ctx, outside, "", func(wr open.Writer) error {
+	err := open.Change(ctx, outside, func(wr open.Writer) error {
 		outside.Wait = func(ctx context.Context, _ time.Duration) error {
 			waits(func() { wr.Drain(ctx) }, cancel)
 			return ctx.Err()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -15,8 +14,6 @@ import (
 )
 
 func newForget(outside terminal.Environment) *cobra.Command {
-	var store string
-	var yes bool
 	cmd := &cobra.Command{
 		Use:   "forget CORRELATION-ID",
 		Short: "Delete an intent that no operation has",
@@ -30,21 +27,18 @@ func newForget(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return decision.Forgetting(cmd, outside, store, yes, func(l *ledger.Ledger, agree func(string) error) error {
-				return forgetIntent(cmd.Context(), outside, l, id, agree)
+			return open.Ledger(cmd.Context(), outside, false, func(l *ledger.Ledger) error {
+				return forgetIntent(cmd.Context(), outside, l, id)
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	decision.YesFlag(cmd, &yes)
-	terminal.JSONFlag(cmd, &outside)
+	open.ReaderFlags(cmd, &outside)
+	terminal.YesFlag(cmd, &outside)
 	return cmd
 }
 
 // forgetIntent prints the intent of a correlation id, and deletes it if agree returns nil.
-func forgetIntent(
-	ctx context.Context, outside terminal.Environment, l *ledger.Ledger, id string, agree func(string) error,
-) error {
+func forgetIntent(ctx context.Context, outside terminal.Environment, l *ledger.Ledger, id string) error {
 	intent, err := l.Intents.Read(ctx, id)
 	if err != nil {
 		return withPrefixRemedy(err, id)
@@ -62,7 +56,8 @@ func forgetIntent(
 	if intent.Waiting() {
 		about += "; a job that was submitted with it stays unregistered"
 	}
-	if err := agree("The intent " + about + ". Delete it permanently?"); err != nil {
+	question := "The intent " + about + ". Delete it permanently?"
+	if err := terminal.Agree(ctx, outside, question, "nothing was deleted"); err != nil {
 		return err
 	}
 	if err := l.Intents.Forget(ctx, intent); err != nil {

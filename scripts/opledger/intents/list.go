@@ -15,7 +15,6 @@ import (
 )
 
 func newList(outside terminal.Environment) *cobra.Command {
-	var store string
 	var from terminal.PageFlags
 	var wide, watch bool
 	cmd := &cobra.Command{
@@ -30,18 +29,17 @@ func newList(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(err)
 			}
 			s := terminal.Screen{Width: outside.Width(wide)}
-			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				return terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
 					return listIntents(cmd.Context(), w, l, s, after, from.Limit, outside.JSON)
 				})
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	from.Add(cmd, "intents")
 	terminal.WatchFlag(cmd, &watch)
 	terminal.WideFlag(cmd, &wide)
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

@@ -14,7 +14,6 @@ import (
 )
 
 func newShow(outside terminal.Environment) *cobra.Command {
-	var store string
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "show CORRELATION-ID",
@@ -27,16 +26,15 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				return terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
 					return showIntent(cmd.Context(), w, l, id, outside.JSON)
 				})
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	terminal.WatchFlag(cmd, &watch)
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

@@ -16,10 +16,22 @@ import (
 )
 
 // StoreFlag adds --store to a command.
-func StoreFlag(cmd *cobra.Command, text *string) {
-	cmd.Flags().StringVar(text, "store", "",
+func StoreFlag(cmd *cobra.Command, outside *terminal.Environment) {
+	cmd.Flags().StringVar(&outside.Store, "store", "",
 		"where the ledger is: firestore[:DATABASE] or sqlite:PATH (default $OPLEDGER_STORE)")
 	terminal.Selectors(cmd, "store")
+}
+
+// ReaderFlags adds what every command has that prints something of a ledger.
+func ReaderFlags(cmd *cobra.Command, outside *terminal.Environment) {
+	StoreFlag(cmd, outside)
+	terminal.JSONFlag(cmd, outside)
+}
+
+// WriterFlags adds what every command has that changes a ledger.
+func WriterFlags(cmd *cobra.Command, outside *terminal.Environment) {
+	ReaderFlags(cmd, outside)
+	OverrideFlag(cmd, outside)
 }
 
 // storeSettings locate the ledger.
@@ -30,9 +42,9 @@ type storeSettings struct {
 
 // Parse reads the settings T of a command and locates the ledger, by the flag or else by the
 // environment. The error holds every problem of both.
-func Parse[T any](outside terminal.Environment, flag string) (T, Location, error) {
+func Parse[T any](outside terminal.Environment) (T, Location, error) {
 	settings, err := config.Parse[T](outside.Variables)
-	where, storeErr := Find(outside, flag)
+	where, storeErr := Find(outside)
 	var topicErr error
 	where.Topic, topicErr = findTopic(outside)
 	if err := errors.Join(err, storeErr, topicErr, checkHandlers(outside, settings)); err != nil {
@@ -51,8 +63,8 @@ type Location struct {
 }
 
 // Find locates the ledger. Its error also names the variables that no setting reads.
-func Find(outside terminal.Environment, flag string) (Location, error) {
-	variable, variables := "OPLEDGER_STORE", outside.Variables
+func Find(outside terminal.Environment) (Location, error) {
+	variable, variables, flag := "OPLEDGER_STORE", outside.Variables, outside.Store
 	if flag != "" {
 		// The flag stands for the variable, whatever that is set to.
 		variable = "--store"

@@ -42,34 +42,18 @@ func Store(
 }
 
 // Reader opens an existing ledger for do, which changes nothing, and closes it.
-func Reader(
-	ctx context.Context, outside terminal.Environment, flag string, do func(*ledger.Ledger) error,
-) error {
-	return Ledger(ctx, outside, flag, true, do)
+func Reader(ctx context.Context, outside terminal.Environment, do func(*ledger.Ledger) error) error {
+	return Ledger(ctx, outside, true, do)
 }
 
 // Ledger opens an existing ledger for do, which plans no effects and perhaps only reads, and closes it.
 // An error of do says which command helps.
-func Ledger(
-	ctx context.Context, outside terminal.Environment, flag string, readOnly bool, do func(*ledger.Ledger) error,
-) error {
-	_, r, err := unplanned[struct{}](ctx, outside, flag, readOnly)
+func Ledger(ctx context.Context, outside terminal.Environment, readOnly bool, do func(*ledger.Ledger) error) error {
+	_, r, err := unplanned[struct{}](ctx, outside, readOnly)
 	if err != nil {
 		return err
 	}
 	return errors.Join(WithRemedy(do(r.Ledger)), r.Store.Close())
-}
-
-// openFound opens an existing ledger's documents.
-func openFound(
-	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
-) (store ledger.Store, where Location, err error) {
-	if where, err = Find(outside, flag); err != nil {
-		return nil, where, terminal.Usage(err)
-	}
-	where.ReadOnly = readOnly
-	store, err = Store(ctx, outside, where, true)
-	return store, where, err
 }
 
 // A Reading is an existing ledger that is only read.
@@ -81,22 +65,26 @@ type Reading struct {
 
 // Read opens an existing ledger for a command with settings T that changes nothing: what is not set is
 // what the ledger has stored [L7]. Close its store.
-func Read[T any](ctx context.Context, outside terminal.Environment, flag string) (T, Reading, error) {
-	return unplanned[T](ctx, outside, flag, true)
+func Read[T any](ctx context.Context, outside terminal.Environment) (T, Reading, error) {
+	return unplanned[T](ctx, outside, true)
 }
 
 // unplanned opens an existing ledger for a command that plans no effects, with settings T. Of these what is
 // not set is what the ledger has stored. What is late the ledger's own settings decide, by which it alerts
 // and its index is made, whatever is set here [L7].
 func unplanned[T any](
-	ctx context.Context, outside terminal.Environment, flag string, readOnly bool,
+	ctx context.Context, outside terminal.Environment, readOnly bool,
 ) (settings T, r Reading, err error) {
 	settings, err = config.Parse[T](outside.Variables)
 	late, lateErr := parseLate(outside.Variables)
 	if err := cmp.Or(err, lateErr); err != nil {
 		return settings, r, terminal.Usage(err)
 	}
-	if r.Store, r.Where, err = openFound(ctx, outside, flag, readOnly); err != nil {
+	if r.Where, err = Find(outside); err != nil {
+		return settings, r, terminal.Usage(err)
+	}
+	r.Where.ReadOnly = readOnly
+	if r.Store, err = Store(ctx, outside, r.Where, true); err != nil {
 		return settings, r, err
 	}
 	stored, err := ledger.ReadSettings(ctx, r.Store)
@@ -244,19 +232,19 @@ func (w Writer) Do(ctx context.Context, change func() error) error {
 }
 
 // Change opens an existing ledger for do, and closes it.
-func Change(ctx context.Context, outside terminal.Environment, flag string, do func(Writer) error) error {
-	return change[WriterSettings](ctx, outside, flag, do)
+func Change(ctx context.Context, outside terminal.Environment, do func(Writer) error) error {
+	return change[WriterSettings](ctx, outside, do)
 }
 
 // ChangeAtGemini is Change for a command that asks Gemini, too: it needs an API key.
-func ChangeAtGemini(ctx context.Context, outside terminal.Environment, flag string, do func(Writer) error) error {
-	return change[PassSettings](ctx, outside, flag, do)
+func ChangeAtGemini(ctx context.Context, outside terminal.Environment, do func(Writer) error) error {
+	return change[PassSettings](ctx, outside, do)
 }
 
 func change[T interface{ Server() server.Settings }](
-	ctx context.Context, outside terminal.Environment, flag string, do func(Writer) error,
+	ctx context.Context, outside terminal.Environment, do func(Writer) error,
 ) error {
-	settings, where, err := Parse[T](outside, flag)
+	settings, where, err := Parse[T](outside)
 	if err != nil {
 		return err
 	}

@@ -65,11 +65,11 @@ func (n OperationName) KeyIn(ctx context.Context, l *ledger.Ledger) (operation.K
 
 // In returns the name of the operation that a bare id names in the ledger of a command, for commands that need
 // other settings for a job. Any other name, and an id that the ledger does not have, stay as they are.
-func (n OperationName) In(ctx context.Context, outside terminal.Environment, flag string) (OperationName, error) {
+func (n OperationName) In(ctx context.Context, outside terminal.Environment) (OperationName, error) {
 	if n.Key.Collection() != "" || n.IsPart() {
 		return n, nil
 	}
-	err := Reader(ctx, outside, flag, func(l *ledger.Ledger) error {
+	err := Reader(ctx, outside, func(l *ledger.Ledger) error {
 		key, err := n.KeyIn(ctx, l)
 		if err == nil && key != n.Key {
 			n.Name = operation.Name{Key: key, Resource: string(key)}

@@ -31,7 +31,7 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if name, err = name.In(cmd.Context(), d.Outside, cmd.Flag("store").Value.String()); err != nil {
+			if name, err = name.In(cmd.Context(), d.Outside); err != nil {
 				return err
 			}
 			d.AsksGemini = !name.IsJob()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -18,8 +17,7 @@ import (
 
 // NewForget makes opledger forget.
 func NewForget(outside terminal.Environment) *cobra.Command {
-	var store string
-	var yes, results bool
+	var results bool
 	cmd := &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Delete an operation and everything recorded about it",
@@ -38,24 +36,23 @@ func NewForget(outside terminal.Environment) *cobra.Command {
 				return err
 			}
 			if results {
-				if name, err = name.In(cmd.Context(), outside, store); err != nil {
+				if name, err = name.In(cmd.Context(), outside); err != nil {
 					return err
 				}
 			}
 			f := forgetting{outside: outside, name: name, results: results}
-			if err := f.check(store); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
-			return decision.Forgetting(cmd, outside, store, yes, func(l *ledger.Ledger, agree func(string) error) error {
-				f.ledger, f.agree = l, agree
+			return open.Ledger(cmd.Context(), outside, false, func(l *ledger.Ledger) error {
+				f.ledger = l
 				return f.forget(cmd.Context())
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	decision.YesFlag(cmd, &yes)
+	open.ReaderFlags(cmd, &outside)
+	terminal.YesFlag(cmd, &outside)
 	cmd.Flags().BoolVar(&results, "results", false, "of a job: delete its input and its results, too")
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 
@@ -68,10 +65,9 @@ type forgetting struct {
 	storage, emulator string
 
 	ledger *ledger.Ledger
-	agree  func(question string) error
 }
 
-// forget lists what is recorded about the operation, and deletes it if agree returns nil.
+// forget lists what is recorded about the operation, asks, and deletes it.
 func (f forgetting) forget(ctx context.Context) error {
 	key, err := f.name.KeyIn(ctx, f.ledger)
 	if err != nil {
@@ -92,7 +88,7 @@ func (f forgetting) forget(ctx context.Context) error {
 		return err
 	}
 	question := fmt.Sprintf("%s: %s%s. Delete all of it permanently?", phrase.Safe(string(key)), there, objects.words())
-	if err := f.agree(question); err != nil {
+	if err := terminal.Agree(ctx, f.outside, question, "nothing was deleted"); err != nil {
 		return err
 	}
 	if err := objects.delete(ctx); err != nil { // before the plan, which says where they are

@@ -19,7 +19,7 @@ import (
 )
 
 // check returns what is wrong with --results, before the ledger is opened, and finds job storage for it.
-func (f *forgetting) check(store string) error {
+func (f *forgetting) check() error {
 	if !f.results {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (f *forgetting) check(store string) error {
 		return terminal.Usage(errors.New("--results: it is for a job, such as jobs/nightly-2026-11-23"))
 	}
 	settings, err := config.Parse[storageSettings](f.outside.Variables)
-	where, storeErr := open.Find(f.outside, store)
+	where, storeErr := open.Find(f.outside)
 	if err := errors.Join(err, storeErr); err != nil {
 		return terminal.Usage(err)
 	}

@@ -29,7 +29,7 @@ type listing struct {
 
 // NewList makes opledger list.
 func NewList(outside terminal.Environment) *cobra.Command {
-	var store, collection string
+	var collection string
 	var from terminal.PageFlags
 	var states []string
 	var q listing
@@ -60,13 +60,13 @@ func NewList(outside terminal.Environment) *cobra.Command {
 			}
 			q.filter.Limit = from.Limit
 			q.width, q.asJSON = outside.Width(wide), outside.JSON
-			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				return terminal.Repeated(cmd.Context(), outside, watch,
 					func(w io.Writer) error { return q.print(cmd.Context(), w, l) })
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	open.FilterFlags(cmd, &q.filter, &states, &collection)
 	flags := cmd.Flags()
 	flags.BoolVar(&q.filter.Pending, "pending", false,
@@ -81,7 +81,6 @@ func NewList(outside terminal.Environment) *cobra.Command {
 	from.Add(cmd, "operations")
 	terminal.WatchFlag(cmd, &watch)
 	terminal.WideFlag(cmd, &wide)
-	terminal.JSONFlag(cmd, &outside)
 	terminal.Exclusive(cmd, "pending", "dead", "conflict", "late", "unregistered")
 	return cmd
 }

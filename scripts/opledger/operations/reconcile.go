@@ -17,7 +17,6 @@ import (
 
 // NewReconcile makes opledger reconcile.
 func NewReconcile(outside terminal.Environment) *cobra.Command {
-	var store string
 	cmd := &cobra.Command{
 		Use:   "reconcile [NAME]",
 		Short: "Make one pass, or look one operation up, now",
@@ -39,11 +38,11 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 				}
 			}
 			if len(args) == 0 && !outside.Override {
-				if summary, asked := passOfServe(ctx, outside, store); asked {
+				if summary, asked := passOfServe(ctx, outside); asked {
 					return printPass(outside, summary)
 				}
 			}
-			settings, where, err := open.Parse[open.PassSettings](outside, store)
+			settings, where, err := open.Parse[open.PassSettings](outside)
 			if err != nil {
 				return err
 			}
@@ -60,18 +59,16 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 			return errors.Join(err, s.Close())
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	open.OverrideFlag(cmd, &outside)
-	terminal.JSONFlag(cmd, &outside)
+	open.WriterFlags(cmd, &outside)
 	return cmd
 }
 
 // passOfServe asks the serve that runs on the ledger for a pass. asked is false where none runs, or where
 // it made none, which stderr says: two passes at once harm nothing, so that this process may make it.
 func passOfServe(
-	ctx context.Context, outside terminal.Environment, flag string) (summary reconcile.Summary, asked bool,
+	ctx context.Context, outside terminal.Environment) (summary reconcile.Summary, asked bool,
 ) {
-	where, err := open.Find(outside, flag)
+	where, err := open.Find(outside)
 	if err != nil {
 		return summary, false // the settings are read again, with what is wrong
 	}

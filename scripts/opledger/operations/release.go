@@ -20,7 +20,6 @@ import (
 // NewRelease makes opledger release.
 func NewRelease(outside terminal.Environment) *cobra.Command {
 	d := decision.Decider{Outside: outside}
-	var yes bool
 	cmd := &cobra.Command{
 		Use:   "release PART --reason TEXT",
 		Short: "Give up the batch of a job's part, so that its requests are sent again",
@@ -44,7 +43,7 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 				if err != nil {
 					return nil, "", err
 				}
-				if err := agreeToRelease(cmd.Context(), outside, p.Part, yes); err != nil {
+				if err := agreeToRelease(cmd.Context(), d.Outside, p.Part); err != nil {
 					return nil, "", err
 				}
 				stands, words, err := a.Release(cmd.Context(), name.Key, d.Decision)
@@ -53,19 +52,19 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 		},
 	}
 	d.Flags(cmd)
-	decision.YesFlag(cmd, &yes)
+	terminal.YesFlag(cmd, &d.Outside)
 	return cmd
 }
 
 // agreeToRelease asks whether to give up the batch of a part, unless yes. What was released is not asked about,
 // and what cannot be released is refused here: by now the part may have a batch that was not asked about.
-func agreeToRelease(ctx context.Context, outside terminal.Environment, p job.Part, yes bool) error {
+func agreeToRelease(ctx context.Context, outside terminal.Environment, p job.Part) error {
 	batch, running := "a batch that may have been created", p.State == job.Starting && p.Waits == job.WaitsForIntent
 	if p.State == job.Started {
 		batch, running = "batch "+phrase.Safe(string(p.Batch)), true
 	}
 	switch {
-	case yes, p.Released != nil:
+	case outside.Yes, p.Released != nil:
 		return nil
 	case !running:
 		return fmt.Errorf("%w: it is %s; opledger show %s shows it, and there is nothing to release", ledger.ErrNotRunning,

@@ -20,7 +20,7 @@ import (
 // NewResolve makes opledger resolve.
 func NewResolve(outside terminal.Environment) *cobra.Command {
 	var s resolveSelection
-	m := decision.Many{Decider: decision.Decider{Outside: outside}}
+	d := decision.Decider{Outside: outside}
 	cmd := &cobra.Command{
 		Use:   "resolve [NAME] --reason TEXT",
 		Short: "Record that conflicts, or operations that are not registered, are resolved",
@@ -40,19 +40,20 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(err)
 			}
 			if len(args) == 0 {
-				return m.DecideAll(cmd.Context(), s.what(), s.find)
+				return d.DecideAll(cmd.Context(), s.what(), s.find)
 			}
-			return m.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				seen, err := a.Ledger.Operations.Read(cmd.Context(), key)
 				if err != nil {
 					return nil, "", err
 				}
-				stands, words, err := a.Resolve(cmd.Context(), seen, m.Decision)
+				stands, words, err := a.Resolve(cmd.Context(), seen, d.Decision)
 				return resolvedOf(seen, stands), words, err
 			})
 		},
 	}
-	m.Flags(cmd)
+	d.Flags(cmd)
+	terminal.YesFlag(cmd, &d.Outside)
 	s.flags(cmd)
 	return cmd
 }

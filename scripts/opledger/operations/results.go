@@ -23,7 +23,7 @@ import (
 
 // NewResults makes opledger results.
 func NewResults(outside terminal.Environment) *cobra.Command {
-	var store, kind string
+	var kind string
 	cmd := &cobra.Command{
 		Use:   "results NAME",
 		Short: "Print the results of a batch or a job, one line for each request",
@@ -46,16 +46,16 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if name, err = name.In(cmd.Context(), outside, store); err != nil {
+			if name, err = name.In(cmd.Context(), outside); err != nil {
 				return err
 			}
 			if err := checkKind(kind, name); err != nil {
 				return terminal.Usage(err)
 			}
 			if name.IsJob() {
-				return jobResults(cmd.Context(), outside, store, name.Key, kind)
+				return jobResults(cmd.Context(), outside, name.Key, kind)
 			}
-			settings, l, err := open.Read[struct{ Gemini config.Gemini }](cmd.Context(), outside, store)
+			settings, l, err := open.Read[struct{ Gemini config.Gemini }](cmd.Context(), outside)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&kind, "kind", files.Results, "of a job: results, failed or unmatched")
-	open.StoreFlag(cmd, &store)
+	open.StoreFlag(cmd, &outside)
 	return cmd
 }
 

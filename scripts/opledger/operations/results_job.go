@@ -42,8 +42,8 @@ type storageSettings struct {
 }
 
 // jobResults prints the lines of a kind of a job, and needs no API key.
-func jobResults(ctx context.Context, outside terminal.Environment, store string, key operation.Key, kind string) error {
-	settings, r, err := open.Read[storageSettings](ctx, outside, store)
+func jobResults(ctx context.Context, outside terminal.Environment, key operation.Key, kind string) error {
+	settings, r, err := open.Read[storageSettings](ctx, outside)
 	if err != nil {
 		return err
 	}

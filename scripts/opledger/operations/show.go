@@ -27,7 +27,6 @@ type showSettings struct {
 
 // NewShow makes opledger show.
 func NewShow(outside terminal.Environment) *cobra.Command {
-	var store string
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
@@ -48,13 +47,13 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			settings, l, err := open.Read[showSettings](cmd.Context(), outside, store)
+			settings, l, err := open.Read[showSettings](cmd.Context(), outside)
 			if err != nil {
 				return err
 			}
 			view := phrase.EffectView{
 				Max: settings.Attempts.MaxAttempts, RetryFor: settings.Attempts.RetryFor,
-				Paused: settings.Effects.Paused, Store: store,
+				Paused: settings.Effects.Paused, Store: outside.Store,
 			}
 			err = terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
 				return open.WithIntentRemedy(show(cmd.Context(), w, l.Ledger, name, view, outside.JSON), name)
@@ -62,9 +61,8 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 			return errors.Join(open.WithRemedy(err), l.Store.Close())
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	terminal.WatchFlag(cmd, &watch)
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

@@ -28,7 +28,6 @@ type statusSettings struct {
 
 // NewStatus makes opledger status.
 func NewStatus(outside terminal.Environment) *cobra.Command {
-	var store string
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -50,7 +49,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"  opledger status --json",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, l, err := open.Read[statusSettings](cmd.Context(), outside, store)
+			settings, l, err := open.Read[statusSettings](cmd.Context(), outside)
 			if err != nil {
 				return err
 			}
@@ -69,9 +68,8 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			return errors.Join(err, l.Store.Close(), needs)
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	terminal.WatchFlag(cmd, &watch)
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

@@ -43,7 +43,7 @@ func usageFields() []string { return []string{"kind", "model"} }
 
 // NewUsage makes opledger usage.
 func NewUsage(outside terminal.Environment) *cobra.Command {
-	var store, since string
+	var since string
 	var by []string
 	cmd := &cobra.Command{
 		Use:   "usage",
@@ -66,7 +66,7 @@ func NewUsage(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return terminal.Usage(terminal.Prefixed("--since", err))
 			}
-			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				groups, unread, err := readUsage(cmd.Context(), outside, l, from, by)
 				if err == nil {
 					err = printUsage(outside, groups, from)
@@ -78,11 +78,10 @@ func NewUsage(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	cmd.Flags().StringSliceVar(&by, "by", usageFields(), "a row for each of these: kind,model")
 	cmd.Flags().StringVar(&since, "since", "30d", "only jobs submitted since then: an age such as 30d or 24h, or a time")
 	terminal.Selectors(cmd, "since")
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

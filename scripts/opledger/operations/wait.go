@@ -24,7 +24,6 @@ const waitEvery = 2 * time.Second
 
 // NewWait makes opledger wait.
 func NewWait(outside terminal.Environment) *cobra.Command {
-	var store string
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait NAME",
@@ -47,7 +46,7 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 			if timeout < 0 {
 				return terminal.Usage(fmt.Errorf("--timeout: it must not be below zero, not %v", timeout))
 			}
-			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				rec, err := waitFor(cmd.Context(), outside, l, name, timeout)
 				if err != nil {
 					return err
@@ -60,9 +59,8 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long; 0: never")
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

@@ -14,7 +14,6 @@ import (
 )
 
 func newList(outside terminal.Environment) *cobra.Command {
-	var store string
 	var from terminal.PageFlags
 	var filter ledger.QuarantineFilter
 	var wide bool
@@ -30,7 +29,7 @@ func newList(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(err)
 			}
 			filter.Limit = from.Limit
-			return open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) error {
+			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				page, err := l.Quarantine.List(cmd.Context(), filter)
 				switch {
 				case err != nil:
@@ -42,7 +41,7 @@ func newList(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	cmd.Flags().StringVar(&filter.Reason, "reason", "",
 		"only those kept for this reason, such as malformed or unknown-type")
 	cmd.Flags().BoolVar(&filter.Unresolved, "unresolved", false,
@@ -51,7 +50,6 @@ func newList(outside terminal.Environment) *cobra.Command {
 	terminal.Exclusive(cmd, "reason", "unresolved")
 	from.Add(cmd, "deliveries")
 	terminal.WideFlag(cmd, &wide)
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

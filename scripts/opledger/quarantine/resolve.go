@@ -17,7 +17,7 @@ import (
 func newResolve(outside terminal.Environment) *cobra.Command {
 	var unresolved bool
 	var kept string
-	m := decision.Many{Decider: decision.Decider{Outside: outside}}
+	d := decision.Decider{Outside: outside}
 	cmd := &cobra.Command{
 		Use:   "resolve [DELIVERY] --reason TEXT",
 		Short: "Record that quarantined deliveries need nothing more",
@@ -35,17 +35,18 @@ func newResolve(outside terminal.Environment) *cobra.Command {
 			case len(args) == 0 && !unresolved:
 				return terminal.Usage(errors.New("name a delivery, or select several with --unresolved"))
 			case unresolved:
-				return m.DecideAll(cmd.Context(), "quarantined delivery",
+				return d.DecideAll(cmd.Context(), "quarantined delivery",
 					func(ctx context.Context, a *actions.Actions) (decision.Found, error) {
 						return findUnresolved(ctx, a, kept)
 					})
 			}
-			return m.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
-				return resolveDelivery(cmd.Context(), a, args[0], m.Decision)
+			return d.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
+				return resolveDelivery(cmd.Context(), a, args[0], d.Decision)
 			})
 		},
 	}
-	m.Flags(cmd)
+	d.Flags(cmd)
+	terminal.YesFlag(cmd, &d.Outside)
 	cmd.Flags().BoolVar(&unresolved, "unresolved", false, "all that need an operator: neither ingested later nor resolved")
 	cmd.Flags().StringVar(&kept, "kept-for", "", "with --unresolved: only those kept for this reason, such as malformed")
 	terminal.Selectors(cmd, "kept-for")

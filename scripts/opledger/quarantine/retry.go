@@ -16,7 +16,6 @@ import (
 )
 
 func newRetry(outside terminal.Environment) *cobra.Command {
-	var store string
 	cmd := &cobra.Command{
 		Use:   "retry DELIVERY...",
 		Short: "Ingest quarantined deliveries that this revision can read",
@@ -26,14 +25,12 @@ func newRetry(outside terminal.Environment) *cobra.Command {
 		Example: "  opledger quarantine retry msg_2x…",
 		Args:    terminal.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return open.Change(cmd.Context(), outside, store, func(w open.Writer) error {
+			return open.Change(cmd.Context(), outside, func(w open.Writer) error {
 				return retryQuarantined(cmd.Context(), outside, w.Ledger, args)
 			})
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	open.OverrideFlag(cmd, &outside)
-	terminal.JSONFlag(cmd, &outside)
+	open.WriterFlags(cmd, &outside)
 	return cmd
 }
 

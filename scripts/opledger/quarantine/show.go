@@ -21,7 +21,6 @@ var errBodyOnTerminal = errors.New("--body prints what the sender wrote, which c
 	"send it to a file or a pipe")
 
 func newShow(outside terminal.Environment) *cobra.Command {
-	var store string
 	var bodyOnly bool
 	cmd := &cobra.Command{
 		Use:   "show DELIVERY",
@@ -32,7 +31,7 @@ func newShow(outside terminal.Environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var q ledger.Quarantined
 			var body []byte
-			err := open.Reader(cmd.Context(), outside, store, func(l *ledger.Ledger) (err error) {
+			err := open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) (err error) {
 				q, body, err = l.Quarantine.Read(cmd.Context(), args[0])
 				return withQuarantineRemedy(err)
 			})
@@ -52,9 +51,8 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			return printQuarantined(outside.Out, q, body)
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.ReaderFlags(cmd, &outside)
 	cmd.Flags().BoolVar(&bodyOnly, "body", false, "print the body alone, byte for byte")
-	terminal.JSONFlag(cmd, &outside)
 	terminal.Exclusive(cmd, "body", "json")
 	return cmd
 }

@@ -178,16 +178,15 @@ func (p proposer) intents(cmd *cobra.Command) (ids []string) {
 // read opens a ledger that is a file for do. Another one is not read: each document costs, and each
 // answer takes time.
 func (p proposer) read(cmd *cobra.Command, do func(context.Context, *ledger.Ledger)) {
-	flag := ""
 	if store := cmd.Flags().Lookup("store"); store != nil {
-		flag = store.Value.String()
+		p.outside.Store = store.Value.String()
 	}
-	if where, err := open.Find(p.outside, flag); err != nil || !where.IsFile() {
+	if where, err := open.Find(p.outside); err != nil || !where.IsFile() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 	defer cancel()
-	_ = open.Reader(ctx, p.outside, flag, func(l *ledger.Ledger) error {
+	_ = open.Reader(ctx, p.outside, func(l *ledger.Ledger) error {
 		do(ctx, l)
 		return nil
 	})

@@ -28,7 +28,6 @@ type consoleSettings struct {
 
 // NewConsole makes opledger console.
 func NewConsole(outside terminal.Environment) *cobra.Command {
-	var store string
 	var port int
 	var act bool
 	cmd := &cobra.Command{
@@ -57,14 +56,14 @@ func NewConsole(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return terminal.Usage(err)
 			}
-			opened, err := openConsole(cmd.Context(), outside, store, act)
+			opened, err := openConsole(cmd.Context(), outside, act)
 			if err != nil {
 				return err
 			}
 			return errors.Join(opened.serve(cmd.Context(), outside, port), opened.close())
 		},
 	}
-	open.StoreFlag(cmd, &store)
+	open.StoreFlag(cmd, &outside)
 	open.OverrideFlag(cmd, &outside)
 	cmd.Flags().IntVar(&port, "port", 8090, "port on 127.0.0.1 to listen on; 0 chooses a free one")
 	ActionsFlag(cmd, &act)
@@ -81,11 +80,11 @@ type openedConsole struct {
 }
 
 // openConsole opens an existing ledger, for reading alone unless act is set.
-func openConsole(ctx context.Context, outside terminal.Environment, store string, act bool) (openedConsole, error) {
+func openConsole(ctx context.Context, outside terminal.Environment, act bool) (openedConsole, error) {
 	if act {
-		return openActing(ctx, outside, store)
+		return openActing(ctx, outside)
 	}
-	settings, l, err := open.Read[consoleSettings](ctx, outside, store)
+	settings, l, err := open.Read[consoleSettings](ctx, outside)
 	if err != nil {
 		return openedConsole{}, err
 	}

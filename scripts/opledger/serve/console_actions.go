@@ -28,8 +28,8 @@ func ActingOperator(act bool) (string, error) {
 }
 
 // openActing opens an existing ledger for a console that acts.
-func openActing(ctx context.Context, outside terminal.Environment, store string) (openedConsole, error) {
-	settings, where, err := parseActing(outside, store)
+func openActing(ctx context.Context, outside terminal.Environment) (openedConsole, error) {
+	settings, where, err := parseActing(outside)
 	if err != nil {
 		return openedConsole{}, err
 	}
@@ -48,16 +48,14 @@ func openActing(ctx context.Context, outside terminal.Environment, store string)
 }
 
 // parseActing reads the settings of a console that acts. Only look-ups need those for Gemini.
-func parseActing(
-	outside terminal.Environment, store string) (settings server.Settings, where open.Location, err error,
-) {
+func parseActing(outside terminal.Environment) (settings server.Settings, where open.Location, err error) {
 	if slices.ContainsFunc(outside.Variables, namesGeminiKey) {
 		var with open.PassSettings
-		with, where, err = open.Parse[open.PassSettings](outside, store)
+		with, where, err = open.Parse[open.PassSettings](outside)
 		settings = with.Server()
 	} else {
 		var with open.WriterSettings
-		with, where, err = open.Parse[open.WriterSettings](outside, store)
+		with, where, err = open.Parse[open.WriterSettings](outside)
 		settings = with.Server()
 	}
 	if err == nil && !where.IsFile() && where.Topic == "" {

@@ -20,10 +20,10 @@ import (
 
 // serveFlags are the flags of opledger serve.
 type serveFlags struct {
-	store, forwardTo string
-	listen           listenFlags
-	simulate         simulateFlags
-	schedule, act    bool
+	forwardTo     string
+	listen        listenFlags
+	simulate      simulateFlags
+	schedule, act bool
 }
 
 // New makes opledger serve.
@@ -54,7 +54,7 @@ func New(outside terminal.Environment) *cobra.Command {
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, outside) },
 	}
-	open.StoreFlag(cmd, &f.store)
+	open.StoreFlag(cmd, &outside)
 	f.listen.add(cmd)
 	f.simulate.add(cmd)
 	ActionsFlag(cmd, &f.act)
@@ -83,7 +83,7 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 	defer ports.close()
 	var simulation simulated
 	if f.simulate.on {
-		simulation, err = f.simulate.start(ctx, f.simulate.address(cmd, at.main), ports.url()+"/webhook", f.store)
+		simulation, err = f.simulate.start(ctx, f.simulate.address(cmd, at.main), ports.url()+"/webhook", outside.Store)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (f *serveFlags) options(
 // check returns where to listen, or every problem of the flags and of the settings.
 func (f *serveFlags) check(cmd *cobra.Command, outside terminal.Environment) (addresses, error) {
 	at, listenErr := f.listen.check(cmd, outside, f.simulate.on)
-	simulateErr := f.simulate.check(cmd, f.store)
+	simulateErr := f.simulate.check(cmd, outside.Store)
 	if f.simulate.on {
 		outside.Variables = f.simulate.settings(outside.Variables, notStarted)
 	}
@@ -166,9 +166,8 @@ func (f *serveFlags) check(cmd *cobra.Command, outside terminal.Environment) (ad
 
 // settings reads the settings, and where the ledger is.
 func (f *serveFlags) settings(outside terminal.Environment) (server.Settings, open.Location, error) {
-	store := f.store
 	if f.simulate.on {
-		store = "" // the settings name it
+		outside.Store = "" // the settings name it
 	}
-	return open.Parse[server.Settings](outside, store)
+	return open.Parse[server.Settings](outside)
 }

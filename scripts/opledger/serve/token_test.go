@@ -178,7 +178,7 @@ func TestTokenFile(t *testing.T) {
 		"sqlite:/srv/ledger.db": "/srv/ledger.db.token", "sqlite:ledger.db": filepath.Join(here, "ledger.db.token"),
 		"firestore:ledger": filepath.Join(here, "opledger.token"),
 	} {
-		where, err := open.Find(terminal.Environment{Variables: []string{"GOOGLE_CLOUD_PROJECT=p"}}, flag)
+		where, err := open.Find(terminal.Environment{Variables: []string{"GOOGLE_CLOUD_PROJECT=p"}, Store: flag})
 		if err != nil {
 			t.Fatal(err)
 		}

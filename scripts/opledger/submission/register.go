@@ -17,7 +17,7 @@ import (
 
 // NewRegister makes opledger register.
 func NewRegister(outside terminal.Environment) *cobra.Command {
-	var store, submittedAt string
+	var submittedAt string
 	var flags submissionFlags
 	cmd := &cobra.Command{
 		Use:   "register NAME",
@@ -43,18 +43,16 @@ func NewRegister(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return terminal.Usage(err)
 			}
-			settings, where, err := open.Parse[open.WriterSettings](outside, store)
+			settings, where, err := open.Parse[open.WriterSettings](outside)
 			if err != nil {
 				return err
 			}
 			return register(ctx, outside, where, settings, registration)
 		},
 	}
-	open.StoreFlag(cmd, &store)
-	open.OverrideFlag(cmd, &outside)
+	open.WriterFlags(cmd, &outside)
 	flags.add(cmd, "the id that you put in the operation's user metadata")
 	cmd.Flags().StringVar(&submittedAt, "submitted-at", "", "when it was submitted, RFC 3339 (default now)")
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 

@@ -55,16 +55,14 @@ type submitSettings struct {
 // submitFlags are the flags of every kind of operation.
 type submitFlags struct {
 	submissionFlags
-	store, webhookURL string
+	webhookURL string
 }
 
 func (f *submitFlags) add(cmd *cobra.Command, outside *terminal.Environment) {
-	open.StoreFlag(cmd, &f.store)
+	open.WriterFlags(cmd, outside)
 	f.submissionFlags.add(cmd, "your own id for the operation, such as nightly-2026-11-21 (default a random one)")
 	cmd.Flags().StringVar(&f.webhookURL, "webhook-url", "",
 		"an https address that Gemini delivers to instead of the registered webhooks")
-	open.OverrideFlag(cmd, outside)
-	terminal.JSONFlag(cmd, outside)
 }
 
 // check reads the flags. The error joins every problem.
@@ -100,7 +98,7 @@ func (f *submitFlags) submit(
 	if err := f.check(); err != nil {
 		return terminal.Usage(err)
 	}
-	settings, where, err := open.Parse[submitSettings](outside, f.store)
+	settings, where, err := open.Parse[submitSettings](outside)
 	if err != nil {
 		return err
 	}

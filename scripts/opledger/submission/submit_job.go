@@ -40,11 +40,9 @@ func newSubmitJob(outside terminal.Environment) *cobra.Command {
 		Args: terminal.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), outside, args) },
 	}
-	open.StoreFlag(cmd, &f.store)
-	open.OverrideFlag(cmd, &outside)
+	open.WriterFlags(cmd, &outside)
 	f.addLabels(cmd)
 	f.add(cmd)
-	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
 
@@ -54,7 +52,7 @@ func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args [
 	if err := errors.Join(err, checkInputs(args)); err != nil {
 		return terminal.Usage(err)
 	}
-	settings, where, err := open.Parse[open.WriterSettings](outside, f.store)
+	settings, where, err := open.Parse[open.WriterSettings](outside)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 // jobFlags are the flags of a job.
 type jobFlags struct {
 	submissionFlags
-	store, id, keyField, maxBytes string
-	options                       job.Options
-	dryRun                        bool
+	id, keyField, maxBytes string
+	options                job.Options
+	dryRun                 bool
 }
 
 // add adds the flags that only a job has.

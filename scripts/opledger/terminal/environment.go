@@ -18,10 +18,10 @@ type Environment struct {
 	Out, Err  io.Writer
 	// Columns is the width of the terminal that out is; 0: it is asked, if it is one.
 	Columns int
-	// JSON: the command line has --json.
-	JSON bool
-	// Override: the command line has --override-settings.
-	Override bool
+	// Store is --store of the command line; empty: it has none.
+	Store string
+	// JSON, Override and Yes: the command line has --json, --override-settings or --yes.
+	JSON, Override, Yes bool
 	// Wait sleeps between two attempts; nil: in real time.
 	Wait func(context.Context, time.Duration) error
 	// Now is the clock of the webhook commands; nil: the real one.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os/user"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // OperatorName returns the user of this machine, who is recorded with a decision.
@@ -18,13 +20,20 @@ func OperatorName() (string, error) {
 	return who.Username, nil
 }
 
-// Agree asks, and returns an error that begins with kept, such as "nothing was deleted", where the
-// answer is not yes. With --json it asks nothing: stderr has one object on each line.
+// YesFlag adds --yes to a command that asks.
+func YesFlag(cmd *cobra.Command, outside *Environment) {
+	cmd.Flags().BoolVar(&outside.Yes, "yes", false, "do not ask")
+}
+
+// Agree asks unless the command line has --yes. It returns an error that begins with kept, such as "nothing
+// was deleted", where the answer is not yes. With --json it asks nothing: stderr has one object on each line.
 func Agree(ctx context.Context, outside Environment, question, kept string) error {
-	if outside.JSON {
+	switch {
+	case outside.Yes:
+		return nil
+	case outside.JSON:
 		return Usage(errors.New(kept + "; with --json no question is asked: pass --yes"))
-	}
-	if !confirmed(ctx, outside, question) {
+	case !confirmed(ctx, outside, question):
 		return errors.New(kept + "; answer y, or pass --yes")
 	}
 	return nil

@@ -64,7 +64,7 @@ func New(outside terminal.Environment) *cobra.Command {
 			"  opledger local --keep --store sqlite:demo.db",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkLocal(options, f.store), config.Unread(outside.Variables)); err != nil {
+			if err := errors.Join(checkLocal(options, outside.Store), config.Unread(outside.Variables)); err != nil {
 				return terminal.Usage(err)
 			}
 			if !cmd.Flags().Changed("seed") {
@@ -88,7 +88,7 @@ func New(outside terminal.Environment) *cobra.Command {
 	flags.Float64Var(&options.Speed, "speed", 100,
 		"divide every duration by this: 100 makes 5 minutes 3 s")
 	flags.DurationVar(&options.MaxTime, "max-time", local.DefaultMaxTime, "how long the run may take")
-	flags.StringVar(&f.store, "store", "",
+	flags.StringVar(&outside.Store, "store", "",
 		"where to keep the ledger: sqlite:PATH, or firestore for Google's emulators (default a temporary file)")
 	terminal.Selectors(cmd, "store")
 	terminal.JSONFlag(cmd, &outside)
@@ -193,7 +193,7 @@ func (f localFlags) runLocal(
 		}
 	}()
 	o.Functions = "http://" + listener.Addr().String()
-	opened, err := openLocalStore(ctx, outside, o.Functions, f.store)
+	opened, err := openLocalStore(ctx, outside, o.Functions)
 	if err != nil {
 		return local.Summary{}, err
 	}

@@ -28,8 +28,8 @@ type localStore struct {
 
 // openLocalStore opens the store that --store names, or makes a temporary one. functions is the URL
 // that effects are pushed to.
-func openLocalStore(ctx context.Context, outside terminal.Environment, functions, flag string) (localStore, error) {
-	switch flag {
+func openLocalStore(ctx context.Context, outside terminal.Environment, functions string) (localStore, error) {
+	switch outside.Store {
 	case "":
 		return openTemporaryStore(ctx)
 	case "firestore":
@@ -46,7 +46,7 @@ func openLocalStore(ctx context.Context, outside terminal.Environment, functions
 			close: func() error { return errors.Join(e.close(), os.RemoveAll(jobs)) },
 		}, nil
 	default:
-		return openNamedStore(ctx, outside, flag)
+		return openNamedStore(ctx, outside)
 	}
 }
 
@@ -68,8 +68,8 @@ func openTemporaryStore(ctx context.Context) (localStore, error) {
 }
 
 // openNamedStore opens a file that is kept. It may hold earlier runs, which the audit ignores.
-func openNamedStore(ctx context.Context, outside terminal.Environment, flag string) (localStore, error) {
-	where, err := open.Find(outside, flag)
+func openNamedStore(ctx context.Context, outside terminal.Environment) (localStore, error) {
+	where, err := open.Find(outside)
 	if err != nil {
 		return localStore{}, terminal.Usage(err)
 	}

@@ -11,7 +11,6 @@ import (
 )
 
 func newDelete(outside terminal.Environment) *cobra.Command {
-	var yes bool
 	cmd := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a webhook at Gemini; asks first",
@@ -26,11 +25,9 @@ func newDelete(outside terminal.Environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !yes {
-					question := fmt.Sprintf("Delete webhook %s, which delivers to %s?", phrase.Safe(hook.ID), phrase.Safe(hook.URI))
-					if err := terminal.Agree(ctx, outside, question, "nothing was deleted"); err != nil {
-						return err
-					}
+				question := fmt.Sprintf("Delete webhook %s, which delivers to %s?", phrase.Safe(hook.ID), phrase.Safe(hook.URI))
+				if err := terminal.Agree(ctx, outside, question, "nothing was deleted"); err != nil {
+					return err
 				}
 				if err := a.gemini.Delete(ctx, hook.ID); err != nil {
 					return err
@@ -41,7 +38,7 @@ func newDelete(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	terminal.YesFlag(cmd, &outside)
 	terminal.JSONFlag(cmd, &outside)
 	return cmd
 }
