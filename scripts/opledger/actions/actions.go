@@ -104,6 +104,13 @@ type Decision struct {
 	Recorded bool
 }
 
+// JSON adds the decision to fields under its verb, such as abandoned, and whether it is the one that was
+// asked for.
+func (d Decision) JSON(verb string, fields map[string]any) map[string]any {
+	fields[verb], fields["recorded"] = d.Decided, d.Recorded
+	return fields
+}
+
 // Abandon records that an operation is no longer waited for. It says which decision stands, which may
 // be an earlier one.
 func (a *Actions) Abandon(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {

@@ -32,19 +32,11 @@ func NewWaive(outside terminal.Environment) *cobra.Command {
 						err = noEffect(rec, effect, "")
 					}
 				}
-				return waivedJSON{key, effect, stands.Decided, stands.Recorded}, words, err
+				return stands.JSON("waived", map[string]any{"operation": key, "effect": effect}), words, err
 			})
 		},
 	}
 	d.Flags(cmd)
 	terminal.Required(cmd, &effect, "effect", "the dead effect")
 	return cmd
-}
-
-// A waivedJSON is the decision that stands as JSON, and whether it is this one.
-type waivedJSON struct {
-	Operation operation.Key     `json:"operation"`
-	Effect    string            `json:"effect"`
-	Waived    operation.Decided `json:"waived"`
-	Recorded  bool              `json:"recorded"`
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 func newAbandon(outside terminal.Environment) *cobra.Command {
@@ -26,17 +25,10 @@ func newAbandon(outside terminal.Environment) *cobra.Command {
 			}
 			return d.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
 				stands, words, err := a.AbandonIntent(cmd.Context(), id, d.Decision)
-				return abandonedIntentJSON{id, stands.Decided, stands.Recorded}, words, withPrefixRemedy(err, id)
+				return stands.JSON("abandoned", map[string]any{"intent": id}), words, withPrefixRemedy(err, id)
 			})
 		},
 	}
 	d.Flags(cmd)
 	return cmd
-}
-
-// An abandonedIntentJSON is the decision that stands as JSON, and whether it is this one.
-type abandonedIntentJSON struct {
-	Intent    string            `json:"intent"`
-	Abandoned operation.Decided `json:"abandoned"`
-	Recorded  bool              `json:"recorded"`
 }

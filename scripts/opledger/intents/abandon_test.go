@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/scripts/opledger/intents"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -41,7 +40,11 @@ func TestAbandonIntent(t *testing.T) {
 	}
 	s := commandtest.Run(t, variables, "intent", "abandon", "night 1", "--reason", "r", "--json").Want(t,
 		terminal.ExitDone)
-	var decided intents.AbandonedIntentJSON
+	var decided struct {
+		Intent    string
+		Abandoned operation.Decided
+		Recorded  bool
+	}
 	commandtest.OneObject(t, s.Out, &decided)
 	if decided.Intent != "night 1" || decided.Recorded || decided.Abandoned.By != "kim" {
 		t.Errorf("%+v", decided)

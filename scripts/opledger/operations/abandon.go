@@ -28,17 +28,10 @@ func NewAbandon(outside terminal.Environment) *cobra.Command {
 				if cancel.Supports(key) {
 					words += "; Gemini goes on with it: opledger cancel " + phrase.ShellWord(string(key)) + " has it cancelled"
 				}
-				return abandonedJSON{key, stands.Decided, stands.Recorded}, words, err
+				return stands.JSON("abandoned", map[string]any{"operation": key}), words, err
 			})
 		},
 	}
 	d.Flags(cmd)
 	return cmd
-}
-
-// An abandonedJSON is the decision that stands as JSON, and whether it is this one.
-type abandonedJSON struct {
-	Operation operation.Key     `json:"operation"`
-	Abandoned operation.Decided `json:"abandoned"`
-	Recorded  bool              `json:"recorded"`
 }

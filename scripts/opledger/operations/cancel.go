@@ -37,17 +37,10 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 			d.AsksGemini = !name.IsJob()
 			return d.DecideOn(cmd.Context(), name.Resource, func(a *actions.Actions, key operation.Key) (any, string, error) {
 				stands, words, err := a.Cancel(cmd.Context(), key, d.Decision)
-				return cancelJSON{key, stands.Decided, stands.Recorded}, words, err
+				return stands.JSON("cancelRequested", map[string]any{"operation": key}), words, err
 			})
 		},
 	}
 	d.Flags(cmd)
 	return cmd
-}
-
-// A cancelJSON is the request that stands as JSON, and whether it is this one.
-type cancelJSON struct {
-	Operation       operation.Key     `json:"operation"`
-	CancelRequested operation.Decided `json:"cancelRequested"`
-	Recorded        bool              `json:"recorded"`
 }

@@ -4,5 +4,4 @@ const WaitEvery = waitEvery
 
 type DeadEffect = deadEffect
 type EffectJSON = effectJSON
-type ResolvedJSON = resolvedJSON
 type StoryJSON = storyJSON

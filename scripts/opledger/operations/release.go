@@ -14,7 +14,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 // NewRelease makes opledger release.
@@ -47,7 +46,7 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 					return nil, "", err
 				}
 				stands, words, err := a.Release(cmd.Context(), name.Key, d.Decision)
-				return releasedJSON{name.Key, stands.Decided, stands.Recorded}, words, err
+				return stands.JSON("released", map[string]any{"part": name.Key}), words, err
 			})
 		},
 	}
@@ -73,11 +72,4 @@ func agreeToRelease(ctx context.Context, outside terminal.Environment, p job.Par
 	question := fmt.Sprintf("%s, %s, %s. %s. Release it?", phrase.Safe(string(p.Key)), p.State, batch,
 		actions.AboutRelease)
 	return terminal.Agree(ctx, outside, question, "nothing was released")
-}
-
-// A releasedJSON is the decision that stands as JSON, and whether it is this one.
-type releasedJSON struct {
-	Part     operation.Key     `json:"part"`
-	Released operation.Decided `json:"released"`
-	Recorded bool              `json:"recorded"`
 }

@@ -48,7 +48,7 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 					return nil, "", err
 				}
 				stands, words, err := a.Resolve(cmd.Context(), seen, d.Decision)
-				return resolvedOf(seen, stands), words, err
+				return resolvedJSON(seen, stands), words, err
 			})
 		},
 	}
@@ -58,17 +58,13 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// A resolvedJSON is the resolution that stands as JSON, and whether it is this one.
-type resolvedJSON struct {
-	Operation operation.Key     `json:"operation"`
-	Stands    operation.State   `json:"stands"`
-	Other     operation.State   `json:"other,omitempty"` // that conflicts with it; empty: it is not registered
-	Resolved  operation.Decided `json:"resolved"`
-	Recorded  bool              `json:"recorded"`
-}
-
-func resolvedOf(seen operation.Record, stands actions.Decision) resolvedJSON {
-	return resolvedJSON{seen.Key, seen.State, seen.ConflictState, stands.Decided, stands.Recorded}
+// resolvedJSON has the state that conflicts as other; without it the operation is not registered.
+func resolvedJSON(seen operation.Record, stands actions.Decision) map[string]any {
+	fields := map[string]any{"operation": seen.Key, "stands": seen.State}
+	if seen.ConflictState != "" {
+		fields["other"] = seen.ConflictState
+	}
+	return stands.JSON("resolved", fields)
 }
 
 // A resolveSelection says which operations to resolve, where none is named.
@@ -126,11 +122,11 @@ func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found 
 			found.Add(phrase.Safe(string(seen.Key)), func(d ledger.Decision) (any, string, error) {
 				if !s.unregistered {
 					stands, words, err := a.Resolve(ctx, seen, d)
-					return resolvedOf(seen, stands), words, err
+					return resolvedJSON(seen, stands), words, err
 				}
 				seen.ConflictState = "" // its conflict stays, if it has one: the reason is not about that
 				stands, words, err := a.ResolveUnregistered(ctx, seen.Key, d)
-				return resolvedOf(seen, stands), words, err
+				return resolvedJSON(seen, stands), words, err
 			})
 		}
 		found.Broken = append(found.Broken, page.Broken...)

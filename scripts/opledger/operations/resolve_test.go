@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/scripts/opledger/operations"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/commandtest"
@@ -42,7 +41,12 @@ func TestResolve(t *testing.T) {
 	calm()
 	commandtest.Run(t, variables, "show", "batches/a").Want(t, terminal.ExitDone).Says(t, "  conflict ",
 		"FAILED was reported by webhook, and not applied: SUCCEEDED stands; resolved ", " by kim: SUCCEEDED is true\n")
-	var told operations.ResolvedJSON
+	var told struct {
+		Operation     operation.Key
+		Stands, Other operation.State
+		Resolved      operation.Decided
+		Recorded      bool
+	}
 	commandtest.OneObject(t, commandtest.Run(t, variables, "resolve", "a", "--reason", "x", "--by", "kim",
 		"--json").Want(t, terminal.ExitDone).Out, &told)
 	if told.Operation != "batches/a" || told.Resolved.Why != "SUCCEEDED is true" || told.Recorded ||

@@ -11,7 +11,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 func newResolve(outside terminal.Environment) *cobra.Command {
@@ -80,12 +79,5 @@ func resolveDelivery(
 	ctx context.Context, a *actions.Actions, id string, d ledger.Decision,
 ) (asJSON any, words string, err error) {
 	stands, words, err := a.ResolveQuarantined(ctx, id, d)
-	return resolvedDeliveryJSON{id, stands.Decided, stands.Recorded}, words, withQuarantineRemedy(err)
-}
-
-// A resolvedDeliveryJSON is the resolution that stands as JSON, and whether it is this one.
-type resolvedDeliveryJSON struct {
-	Delivery string            `json:"delivery"`
-	Resolved operation.Decided `json:"resolved"`
-	Recorded bool              `json:"recorded"`
+	return stands.JSON("resolved", map[string]any{"delivery": id}), words, withQuarantineRemedy(err)
 }

@@ -1,3 +1,0 @@
-package intents
-
-type AbandonedIntentJSON = abandonedIntentJSON
