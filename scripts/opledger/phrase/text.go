@@ -9,6 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/opledger/opledger/shared/diag"
 )
 
@@ -62,35 +65,11 @@ func ShellWord(text string) string {
 
 // Counted is a number of things, such as "1 effect" or "2 effects".
 func Counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + plural(thing)
+	return strconv.Itoa(n) + " " + english.PluralWord(n, thing, "")
 }
 
 // Amount is Counted for numbers that may be large: "120,000 requests".
-func Amount(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return Number(n) + " " + plural(thing)
-}
-
-func plural(thing string) string {
-	if stem, ok := strings.CutSuffix(thing, "ry"); ok { // delivery
-		return stem + "ries"
-	}
-	if strings.HasSuffix(thing, "ch") { // batch
-		return thing + "es"
-	}
-	return thing + "s"
-}
+func Amount(n int64, thing string) string { return english.Plural(int(n), thing, "") }
 
 // Number is a number with its thousands set apart, such as "120,000".
-func Number(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func Number(n int64) string { return humanize.Comma(n) }

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"unicode"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -80,14 +79,9 @@ func flagOf(field string) string {
 
 // parseSize returns the bytes that a size names, such as 200MB, 1.5GiB or 4096.
 func parseSize(text string) (int64, error) {
-	number := strings.TrimRight(text, "kKmMgGiIbB ")
-	unit := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(text[len(number):])), "b")
-	factor, known := map[string]float64{
-		"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30,
-	}[unit]
-	size, err := strconv.ParseFloat(number, 64)
-	if size *= factor; err != nil || !known || size < 0 || size > math.MaxInt64/2 {
+	size, err := humanize.ParseBytes(text)
+	if err != nil || size > math.MaxInt64/2 {
 		return 0, fmt.Errorf("it must be a size such as 200MB or 1.5GiB, not %s", diag.Quote(text))
 	}
-	return int64(size), nil
+	return int64(size), nil //nolint:gosec // it is less than that
 }
