@@ -56,7 +56,7 @@ var jobActions = []action{
 // jobSeen is a job as a question is asked about it. How far its batches are makes no difference.
 func jobSeen(j job.Job) string {
 	if j.Cancelled != nil {
-		return string(j.Phase) + ", cancelled " + phrase.Abandoned(*j.Cancelled)
+		return string(j.Phase) + ", cancelled " + phrase.Abandoned(j.Cancelled)
 	}
 	return string(j.Phase)
 }
@@ -68,7 +68,7 @@ func partSeen(p job.Part) string {
 		words += ", batch " + phrase.Safe(string(p.Batch))
 	}
 	if p.Released != nil {
-		words += ", released " + phrase.Abandoned(*p.Released)
+		words += ", released " + phrase.Abandoned(p.Released)
 	}
 	return words
 }

@@ -63,7 +63,7 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 	out.Line("  give up at", intent.GiveUpAt)
 	out.Line("  given up", intent.AbandonedAt)
 	if decision, ok := intent.Decision(); ok {
-		out.Line("  abandoned", phrase.Abandoned(decision))
+		out.Line("  abandoned", phrase.Abandoned(&decision))
 	}
 	out.Line("  next search", intent.DueAt)
 	for _, kept := range intent.Names {

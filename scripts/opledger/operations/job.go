@@ -97,16 +97,10 @@ func (v jobView) lines(out *terminal.Table) {
 // decisions prints why a job ends other than by its last batch, and what is unusual.
 func (v jobView) decisions(out *terminal.Table) {
 	p := *v.Job
-	if p.Cancelled != nil {
-		out.Line("  cancelled", phrase.Abandoned(*p.Cancelled))
-	}
-	for _, words := range [][2]string{
-		{"  stopped", p.Stopped}, {"  invalid", p.Invalid}, {"  refused by Gemini", p.Refusal},
-	} {
-		if words[1] != "" {
-			out.Line(words[0], phrase.Safe(words[1]))
-		}
-	}
+	out.Field("  cancelled", phrase.Abandoned(p.Cancelled))
+	out.Field("  stopped", p.Stopped)
+	out.Field("  invalid", p.Invalid)
+	out.Field("  refused by Gemini", p.Refusal)
 	if p.Batches.Twins > 0 {
 		out.Line("  twins", fmt.Sprintf("%s never collected: released, or made beside their part's own",
 			phrase.Amount(int64(p.Batches.Twins), "batch")))

@@ -178,7 +178,7 @@ func effectLines(out *terminal.Table, e ledger.Effect, v phrase.EffectView) {
 		out.Line(words)
 	}
 	if e.Abandoned != nil {
-		out.Line("\n" + phrase.Safe(e.Name) + " waived " + phrase.Abandoned(*e.Abandoned))
+		out.Line("\n" + phrase.Safe(e.Name) + " waived " + phrase.Abandoned(e.Abandoned))
 	}
 }
 
@@ -193,29 +193,17 @@ func recordLines(out *terminal.Table, r operation.Record) {
 		settled += " by " + phrase.Safe(string(r.SettledBy))
 	}
 	out.Line("  settled", settled)
-	if conflict := phrase.Conflict(r); conflict != "" {
-		out.Line("  conflict", conflict)
-	}
-	if words := phrase.Unregistered(r); words != "" {
-		out.Line("  not registered", words)
-	}
+	out.Field("  conflict", phrase.Conflict(r))
+	out.Field("  not registered", phrase.Unregistered(r))
 	out.Line("  look-ups", r.LookUps)
 	out.Line("  next look-up", r.DueAt)
-	if r.HasCondition() {
-		out.Line("  condition", phrase.Condition(r))
-	}
+	out.Field("  condition", phrase.Condition(r))
 	if !r.StuckSince.IsZero() {
 		out.Line("  pending for too long", "since "+phrase.LocalTime(r.StuckSince))
 	}
-	if r.CancelRequested != nil {
-		out.Line("  cancel requested", phrase.Abandoned(*r.CancelRequested))
-	}
-	if r.Abandoned != nil {
-		out.Line("  abandoned", phrase.Abandoned(*r.Abandoned))
-	}
+	out.Field("  cancel requested", phrase.Abandoned(r.CancelRequested))
+	out.Field("  abandoned", phrase.Abandoned(r.Abandoned))
 	out.Line("  output", phrase.Safe(r.Result.OutputFile))
-	if r.Result.ErrorCode != "" || r.Result.ErrorMessage != "" {
-		out.Line("  error", phrase.Safe(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
-	}
+	out.Field("  error", strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage))
 	out.Line("  kept until", r.ExpireAt)
 }

@@ -65,12 +65,8 @@ func partLines(out *terminal.Table, p job.Part) {
 	if p.Waits != "" {
 		out.Line("  waits for", phrase.WaitsFor(p.Waits)+" since "+phrase.LocalTime(p.WaitsSince))
 	}
-	if p.Problem != "" {
-		out.Line("  problem", phrase.Safe(p.Problem))
-	}
-	if p.Released != nil {
-		out.Line("  released", phrase.Abandoned(*p.Released))
-	}
+	out.Field("  problem", p.Problem)
+	out.Field("  released", phrase.Abandoned(p.Released))
 	for _, n := range []struct {
 		label string
 		n     int64

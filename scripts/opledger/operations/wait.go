@@ -127,7 +127,7 @@ func printWaited(outside terminal.Environment, rec operation.Record, of *progres
 func unfinished(rec operation.Record) error {
 	if !rec.Settled() && rec.Abandoned != nil {
 		return fmt.Errorf("%s was abandoned %s",
-			phrase.Safe(string(rec.Key)), phrase.Abandoned(*rec.Abandoned))
+			phrase.Safe(string(rec.Key)), phrase.Abandoned(rec.Abandoned))
 	}
 	var left []string
 	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {

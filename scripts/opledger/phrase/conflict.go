@@ -16,7 +16,7 @@ func Conflict(r operation.Record) string {
 	switch {
 	case resolved:
 		words = fmt.Sprintf("%s was reported by %s, and not applied: %s stands; resolved %s", Safe(string(r.ConflictState)),
-			Safe(string(r.ConflictBy)), r.State, Abandoned(resolution.Decided))
+			Safe(string(r.ConflictBy)), r.State, Abandoned(&resolution.Decided))
 	case r.Conflicted():
 		words = fmt.Sprintf("%s was reported by %s on %s, and not applied: %s stands", Safe(string(r.ConflictState)),
 			Safe(string(r.ConflictBy)), LocalTime(r.ConflictAt), r.State)
@@ -25,7 +25,7 @@ func Conflict(r operation.Record) string {
 	}
 	for _, end := range slices.Sorted(maps.Keys(r.ConflictResolved)) {
 		if before, counts := r.Resolution(operation.State(end)); counts && operation.State(end) != r.ConflictState {
-			words += fmt.Sprintf("; %s was resolved %s", Safe(end), Abandoned(before.Decided))
+			words += fmt.Sprintf("; %s was resolved %s", Safe(end), Abandoned(&before.Decided))
 		}
 	}
 	return words

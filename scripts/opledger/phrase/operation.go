@@ -46,8 +46,11 @@ func Condition(r operation.Record) string {
 	return strings.Join(words, ", ")
 }
 
-// Abandoned says when an operation or an effect was given up, who did it, and why.
-func Abandoned(a operation.Decided) string {
+// Abandoned says when an operation or an effect was given up, who did it, and why; empty where it was not.
+func Abandoned(a *operation.Decided) string {
+	if a == nil {
+		return ""
+	}
 	return fmt.Sprintf("%s by %s: %s", LocalTime(a.At), Safe(a.By), Safe(a.Why))
 }
 
@@ -67,7 +70,7 @@ func Unregistered(r operation.Record) string {
 	case r.Registered || r.Version == 0:
 		return ""
 	case r.UnregisteredResolved != nil:
-		return "resolved " + Abandoned(*r.UnregisteredResolved)
+		return "resolved " + Abandoned(r.UnregisteredResolved)
 	default:
 		return "an event reported it, and no submitter registered it: no effect of it runs"
 	}

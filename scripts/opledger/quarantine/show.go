@@ -64,9 +64,7 @@ func printQuarantined(w io.Writer, q ledger.Quarantined, body []byte) error {
 	out.Line("  type", phrase.Safe(q.Type))
 	out.Line("  why", phrase.Safe(q.Detail))
 	out.Line("  retried", phrase.LocalTime(q.RetriedAt)+" "+phrase.Safe(string(q.Outcome)))
-	if q.Resolved != nil {
-		out.Line("  resolved", phrase.Abandoned(*q.Resolved))
-	}
+	out.Field("  resolved", phrase.Abandoned(q.Resolved))
 	out.Line("  kept until", q.ExpireAt)
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
 		out.Line("  "+phrase.Safe(name), phrase.Safe(q.Headers[name]))

@@ -5,7 +5,6 @@ package submission
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -40,11 +39,7 @@ func (f *submissionFlags) submission() operation.Submission {
 
 // Lines prints each field that a submitter gave.
 func Lines(out *terminal.Table, said operation.Submission) {
-	for _, field := range [][2]string{
-		{"  job kind", said.JobKind}, {"  correlation id", said.CorrelationID}, {"  metadata", string(said.Metadata)},
-	} {
-		if field[1] != "" {
-			out.Line(field[0], phrase.Safe(field[1]))
-		}
-	}
+	out.Field("  job kind", said.JobKind)
+	out.Field("  correlation id", said.CorrelationID)
+	out.Field("  metadata", string(said.Metadata))
 }

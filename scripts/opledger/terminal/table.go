@@ -34,6 +34,13 @@ func (t *Table) Line(cells ...any) {
 	}
 }
 
+// Field prints a label and a text, from wherever it comes; of an empty text it prints nothing.
+func (t *Table) Field(label, text string) {
+	if text != "" {
+		t.Line(label, phrase.Safe(text))
+	}
+}
+
 // Realign gives the following lines columns of their own.
 func (t *Table) Realign() { t.errs = append(t.errs, t.out.Flush()) }
 
