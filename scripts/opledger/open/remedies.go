@@ -11,30 +11,26 @@ import (
 
 // WithRemedy adds to an error of the ledger which command helps.
 func WithRemedy(err error) error {
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return fmt.Errorf("%w; opledger list shows those it has", err)
-	case errors.Is(err, ledger.ErrNoIntent):
-		return fmt.Errorf("%w; opledger intent list shows those that wait for their operation", err)
-	case errors.Is(err, ledger.ErrUnregistered):
-		return fmt.Errorf("%w; opledger register NAME registers it", err)
-	case errors.Is(err, ledger.ErrNoConflict):
-		return fmt.Errorf("%w; opledger list --conflict shows those that have one", err)
-	case errors.Is(err, ledger.ErrRegistered):
-		return fmt.Errorf("%w; opledger list --unregistered shows those that are not", err)
-	case errors.Is(err, ledger.ErrNoJob):
-		return fmt.Errorf("%w; opledger list --collection jobs shows those it has", err)
-	case errors.Is(err, ledger.ErrJobPending):
-		return fmt.Errorf("%w; the command is opledger cancel JOB --reason TEXT", err)
-	case errors.Is(err, ledger.ErrPart):
-		return fmt.Errorf("%w; opledger release and opledger cancel do that", err)
-	case errors.Is(err, ledger.ErrStep):
-		return fmt.Errorf("%w; opledger replay and opledger release do that", err)
-	case errors.Is(err, ledger.ErrNewer):
-		return fmt.Errorf("%w; use that revision, or a later one", err)
-	default:
-		return err
+	for _, remedy := range []struct {
+		of    error
+		words string
+	}{
+		{ledger.ErrNotFound, "opledger list shows those it has"},
+		{ledger.ErrNoIntent, "opledger intent list shows those that wait for their operation"},
+		{ledger.ErrUnregistered, "opledger register NAME registers it"},
+		{ledger.ErrNoConflict, "opledger list --conflict shows those that have one"},
+		{ledger.ErrRegistered, "opledger list --unregistered shows those that are not"},
+		{ledger.ErrNoJob, "opledger list --collection jobs shows those it has"},
+		{ledger.ErrJobPending, "the command is opledger cancel JOB --reason TEXT"},
+		{ledger.ErrPart, "opledger release and opledger cancel do that"},
+		{ledger.ErrStep, "opledger replay and opledger release do that"},
+		{ledger.ErrNewer, "use that revision, or a later one"},
+	} {
+		if errors.Is(err, remedy.of) {
+			return fmt.Errorf("%w; %s", err, remedy.words)
+		}
 	}
+	return err
 }
 
 // WithIntentRemedy is for the name of an intent's document where the name of an operation belongs.
