@@ -82,21 +82,6 @@ func refuse(status int, reason, format string, args ...any) *refusal {
 	return &refusal{reason: reason, answer: &httpfunc.Error{Status: status, Message: fmt.Sprintf(format, args...)}}
 }
 
-// callers admits local callers, and callers with the token.
-func (g *guard) callers(next http.Handler) http.Handler {
-	return g.protect(next, g.checkOrigin, g.admitCaller)
-}
-
-// commands admits those whom callers admits, and commands with the key of this run.
-func (g *guard) commands(next http.Handler) http.Handler {
-	return g.protect(next, g.checkOrigin, g.admitCommand)
-}
-
-// pushes admits local callers, and Pub/Sub's pushes from anywhere.
-func (g *guard) pushes(next http.Handler) http.Handler {
-	return g.protect(next, g.checkOrigin, g.admitPush)
-}
-
 // protect answers a request that its Host or a check refuses, and hands all others on.
 func (g *guard) protect(next http.Handler, checks ...func(*http.Request) *refusal) http.Handler {
 	checks = append([]func(*http.Request) *refusal{g.checkHost}, checks...)
@@ -141,6 +126,7 @@ func (g *guard) checkOrigin(r *http.Request) *refusal {
 	return nil
 }
 
+// admitCaller admits local callers, and callers with the token.
 func (g *guard) admitCaller(r *http.Request) *refusal {
 	switch {
 	case g.token != "" && !sameToken(bearer(r), g.token):
@@ -156,6 +142,7 @@ func (g *guard) admitCaller(r *http.Request) *refusal {
 	}
 }
 
+// admitCommand admits those whom admitCaller admits, and commands with the key of this run.
 func (g *guard) admitCommand(r *http.Request) *refusal {
 	if g.key != "" && sameToken(bearer(r), g.key) {
 		return nil
@@ -163,6 +150,7 @@ func (g *guard) admitCommand(r *http.Request) *refusal {
 	return g.admitCaller(r)
 }
 
+// admitPush admits local callers, and Pub/Sub's pushes from anywhere.
 func (g *guard) admitPush(r *http.Request) *refusal {
 	if g.local(r) {
 		if no := g.admitCaller(r); no == nil || g.push == nil {

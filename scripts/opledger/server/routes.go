@@ -20,16 +20,16 @@ func (s *Server) routes(listener net.Listener) http.Handler {
 	s.handleWebhook(mux)
 	mux.HandleFunc("GET /health", s.health)
 	mux.HandleFunc("GET /ready", s.ready)
-	mux.Handle("/effects", guard.pushes(s.effects))
+	mux.Handle("/effects", guard.protect(s.effects, guard.checkOrigin, guard.admitPush))
 	for _, path := range []string{"/reconcile", "/sweep"} {
-		mux.Handle(path, guard.commands(s.inside))
+		mux.Handle(path, guard.protect(s.inside, guard.checkOrigin, guard.admitCommand))
 	}
 	if s.console != nil {
 		pages := guard.visitors(s.console)
 		mux.Handle("GET /{$}", pages)
 		mux.Handle("/console/", pages)
 	}
-	mux.Handle("/", guard.callers(s.inside))
+	mux.Handle("/", guard.protect(s.inside, guard.checkOrigin, guard.admitCaller))
 	return mux
 }
 
