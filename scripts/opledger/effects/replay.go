@@ -105,7 +105,7 @@ func withReplayer(
 	ctx context.Context, r replayer, settings open.WriterSettings, where open.Location, do func(*replayer) error,
 ) error {
 	where.ReadOnly = r.dryRun
-	w, err := open.NewWriter(ctx, r.outside, where, settings)
+	w, err := open.Write(ctx, r.outside, settings.Server(), where, server.Options{})
 	if err != nil {
 		return err
 	}

@@ -216,14 +216,6 @@ func (s WriterSettings) Server() server.Settings {
 	}
 }
 
-// NewWriter opens the ledger with the settings of the functions, and prints on stderr which effects
-// may be planned.
-func NewWriter(
-	ctx context.Context, outside terminal.Environment, where Location, settings WriterSettings) (Writer, error,
-) {
-	return Write(ctx, outside, settings.Server(), where, server.Options{})
-}
-
 // Do calls change, runs the effects that were planned in the process, and closes the ledger.
 func (w Writer) Do(ctx context.Context, change func() error) error {
 	err := change()

@@ -29,7 +29,6 @@ func NewRegister(outside terminal.Environment) *cobra.Command {
 			"  opledger register batches/abc123 --metadata '{\"dataset\":\"2026-11\"}' --submitted-at 2026-11-21T02:00:00Z",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
 			request := registerfn.Request{Submission: flags.submission(), Name: args[0]}
 			if submittedAt != "" {
 				at, err := time.Parse(time.RFC3339, submittedAt)
@@ -43,11 +42,7 @@ func NewRegister(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return terminal.Usage(err)
 			}
-			settings, where, err := open.Parse[open.WriterSettings](outside)
-			if err != nil {
-				return err
-			}
-			return register(ctx, outside, where, settings, registration)
+			return register(cmd.Context(), outside, registration)
 		},
 	}
 	open.WriterFlags(cmd, &outside)
@@ -57,16 +52,9 @@ func NewRegister(outside terminal.Environment) *cobra.Command {
 }
 
 // register records the operation, runs the effects that this planned, and prints the outcome.
-func register(
-	ctx context.Context, outside terminal.Environment, where open.Location, settings open.WriterSettings,
-	registration ledger.Registration,
-) error {
-	w, err := open.NewWriter(ctx, outside, where, settings)
-	if err != nil {
-		return err
-	}
+func register(ctx context.Context, outside terminal.Environment, registration ledger.Registration) error {
 	var result ledger.Registered
-	err = w.Do(ctx, func() error { // registering plans effects if it has ended already
+	err := open.Change(ctx, outside, func(w open.Writer) (err error) { // it plans effects if it has ended already
 		result, err = w.Ledger.Operations.Register(ctx, registration)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
@@ -106,9 +107,9 @@ func (f *submitFlags) submit(
 	if err != nil {
 		return err
 	}
-	w, err := open.NewWriter(ctx, outside, where,
-		open.WriterSettings{Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers,
-			Results: settings.Results})
+	w, err := open.Write(ctx, outside, server.Settings{
+		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
+	}, where, server.Options{})
 	if err != nil {
 		return err
 	}
