@@ -53,7 +53,10 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 			if len(args) == 1 {
 				err = reconcileOne(ctx, outside, s.Server, name)
 			} else {
-				err = reconcileAll(ctx, outside, s.Server)
+				var summary reconcile.Summary
+				if summary, err = s.Reconciler.Pass(ctx); err == nil {
+					err = printPass(outside, summary)
+				}
 			}
 			s.Drain(ctx)
 			return errors.Join(err, s.Close())
@@ -85,33 +88,20 @@ func passOfServe(
 	return summary, err == nil
 }
 
-func reconcileAll(ctx context.Context, outside terminal.Environment, s *server.Server) error {
-	summary, err := s.Reconciler.Pass(ctx)
-	if err != nil {
-		return err
-	}
-	return printPass(outside, summary)
-}
-
 // printPass prints what a pass did. The error is that some items could not be handled.
-func printPass(outside terminal.Environment, summary reconcile.Summary) (err error) {
-	if outside.JSON {
-		err = terminal.PrintJSON(outside.Out, summary)
-	} else {
-		_, err = fmt.Fprintf(outside.Out,
-			"due %d, checked %d: settled %d, running %d, unknown %d, missing %d, stuck %d; effects requeued %d; errors %d\n",
-			summary.Due, summary.Checked, summary.Settled, summary.Running, summary.Unknown, summary.Missing, summary.Stuck,
-			summary.EffectsRequeued, summary.Errors)
-	}
-	if err == nil && summary.Newer > 0 && !outside.JSON {
-		_, err = fmt.Fprintf(outside.Out,
-			"left alone %s that a newer revision of opledger wrote: use that one, or a later one\n",
+func printPass(outside terminal.Environment, summary reconcile.Summary) error {
+	words := fmt.Sprintf(
+		"due %d, checked %d: settled %d, running %d, unknown %d, missing %d, stuck %d; effects requeued %d; errors %d",
+		summary.Due, summary.Checked, summary.Settled, summary.Running, summary.Unknown, summary.Missing, summary.Stuck,
+		summary.EffectsRequeued, summary.Errors)
+	if summary.Newer > 0 {
+		words += fmt.Sprintf("\nleft alone %s that a newer revision of opledger wrote: use that one, or a later one",
 			phrase.Counted(summary.Newer, "document"))
 	}
-	if err == nil && summary.More && !outside.JSON {
-		_, err = fmt.Fprintln(outside.Out,
-			"the time ran out before everything due was checked: run it again, or leave the rest to the next pass")
+	if summary.More {
+		words += "\nthe time ran out before everything due was checked: run it again, or leave the rest to the next pass"
 	}
+	err := outside.Print(summary, "%s", words)
 	if err == nil && summary.Errors > 0 {
 		err = fmt.Errorf("%s failed: the log says which and why; the next pass tries again",
 			phrase.Counted(summary.Errors, "record"))
