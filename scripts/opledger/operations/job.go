@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -30,17 +29,11 @@ type jobView struct {
 
 // viewJob reads a job for show. Of any other operation the view is empty.
 func viewJob(ctx context.Context, l *ledger.Ledger, key operation.Key) (view jobView, err error) {
-	if key.Collection() != operation.Jobs {
-		return view, nil
-	}
-	p, err := progress.Read(ctx, l.Reading(), key)
-	if errors.Is(err, ledger.ErrNoJob) { // what is left of it is its record
-		return view, nil
-	}
-	if err != nil {
+	p, err := jobProgress(ctx, l, key)
+	if err != nil || p == nil { // it is no job, or what is left of it is its record
 		return view, err
 	}
-	view.Job, view.Only = &p, p.Batches.Total > mostParts
+	view.Job, view.Only = p, p.Batches.Total > mostParts
 	parts := l.Jobs.Parts
 	if view.Only {
 		parts = l.Jobs.OpenParts

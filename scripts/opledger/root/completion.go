@@ -195,9 +195,5 @@ func (p proposer) read(cmd *cobra.Command, do func(context.Context, *ledger.Ledg
 // effects returns the names of those in the settings.
 func (p proposer) effects() []string {
 	settings, _ := config.Parse[struct{ Ledger config.Ledger }](p.outside.Variables) // with an error there are none
-	var names []string
-	for _, effect := range settings.Ledger.Effects {
-		names = append(names, effect.Name)
-	}
-	return names
+	return settings.Ledger.EffectNames()
 }

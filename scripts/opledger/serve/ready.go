@@ -107,12 +107,8 @@ func printReplaced(outside terminal.Environment, theirs []string) {
 
 // printRealEffects says on stderr what simulated operations lead to outside of this process.
 func printRealEffects(outside terminal.Environment, settings config.Ledger) {
-	names := make([]string, len(settings.Effects))
-	for i, effect := range settings.Effects {
-		names[i] = effect.Name
-	}
 	_, _ = fmt.Fprintln(outside.Err, "opledger: the effects of OPLEDGER_EFFECTS run for real: "+
-		strings.Join(names, ", ")+"; unset it to leave them out")
+		strings.Join(settings.EffectNames(), ", ")+"; unset it to leave them out")
 }
 
 // printForgotten says on stderr that operations are pending which the simulated Gemini does not have: it keeps nothing

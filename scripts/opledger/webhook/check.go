@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -183,13 +184,7 @@ func checkEvents(hook webhooks.Webhook) []finding {
 
 // without returns those of all that are not in some.
 func without(all, some []string) []string {
-	var left []string
-	for _, one := range all {
-		if !strings.Contains(" "+strings.Join(some, " ")+" ", " "+one+" ") {
-			left = append(left, one)
-		}
-	}
-	return left
+	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(some, one) })
 }
 
 // A knownSecret is one that the webhook function verifies with.
