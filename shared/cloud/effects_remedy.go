@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/http"
 	"github.com/opledger/opledger/shared/effect/items"
 	"github.com/opledger/opledger/shared/effect/pubsub"
-	"github.com/opledger/opledger/shared/effect/results"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // A remedy is what an operator changes about an error of the effects, which know no variables.
@@ -24,7 +24,7 @@ func remedies() []remedy {
 		{pubsub.ErrNoProject, "or set GOOGLE_CLOUD_PROJECT"},
 		{custom.ErrNoHandler, "add it in functions/effects/custom.go"},
 		{pubsub.ErrNoTopic, "create it with gcloud pubsub topics create, or correct its name"},
-		{results.ErrNoBucket, "create it with gcloud storage buckets create, or correct its name"},
+		{storage.ErrNoBucket, "create it with gcloud storage buckets create, or correct its name"},
 		{http.ErrNoHost, "correct the effect's url"},
 		{items.ErrNoAPIKey, "set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"},
 	}

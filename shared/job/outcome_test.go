@@ -169,7 +169,7 @@ func FuzzJudge(f *testing.F) {
 	}
 	request := json.RawMessage(`{"generationConfig":{"responseSchema":{"type":"OBJECT","properties":{"a":{"type":"NUMBER",
 		"minimum":1}}}}}`)
-	valid, err := check.New("schema", request)
+	valid, err := check.NewChecks("schema").Of(request)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -58,11 +58,6 @@ func quoted(text []byte) (content string, end int) {
 	return string(jsonscan.Text(value)), len(value)
 }
 
-// AppendLine appends the request as a canonical line. Its body must be compact JSON.
-func (r Request) AppendLine(to []byte) []byte {
-	return append(append(appendHead(to, r.Key), r.Body...), afterBody, '\n')
-}
-
 // appendHead appends the beginning of a canonical line, up to its body.
 func appendHead(to []byte, key string) []byte {
 	to = appendQuoted(append(to, beforeKey...), key)

@@ -88,7 +88,7 @@ func (c *soakedCloud) fleet(t *testing.T, config geminisim.Config) *fleet {
 // restartFirestore ends Firestore in the middle of whatever it does, and starts it with what was committed.
 func (c *soakedCloud) restartFirestore() {
 	c.firestoreWire.cut()
-	next, err := emulator.RestartFirestore(c.t.Context(), c.firestore, c.project)
+	next, err := harness.RestartFirestore(c.t.Context(), c.firestore, c.project)
 	if err != nil {
 		c.t.Fatal(err)
 	}

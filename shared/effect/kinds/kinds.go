@@ -21,6 +21,7 @@ import (
 	fetch "github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // table returns the kinds. A row has the kind's name in the settings, and what its handlers need of the
@@ -55,7 +56,7 @@ type Options struct {
 	// Buckets for those that write it to Cloud Storage.
 	Ledger  *ledger.Ledger
 	Results *fetch.Client
-	Buckets *results.Buckets
+	Buckets *storage.Buckets
 	Now     func() time.Time
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 var errOwn = errors.New("the team's own handler failed")
@@ -106,10 +107,10 @@ func TestUnperformable(t *testing.T) {
 			[]string{"the secret is not there", "private"}},
 		{spec.Spec{Do: &pubsub.Do{Topic: "projects/p/topics/ends"}},
 			kinds.Options{Topics: pubsub.NewTopics("p")}, []string{"making a Pub/Sub client: "}},
-		{spec.Spec{Do: &results.Do{Bucket: "gs://results"}}, kinds.Options{Buckets: results.NewBuckets("")},
+		{spec.Spec{Do: &results.Do{Bucket: "gs://results"}}, kinds.Options{Buckets: storage.NewBuckets("")},
 			[]string{"making a Cloud Storage client: "}},
 		{spec.Spec{Do: &results.Do{Bucket: "gs://results"}},
-			kinds.Options{Buckets: results.NewBuckets("127.0.0.1:1")},
+			kinds.Options{Buckets: storage.NewBuckets("127.0.0.1:1")},
 			[]string{"asking Cloud Storage for the bucket gs://results: ", "refused"}},
 	} {
 		c.o.Now = time.Now

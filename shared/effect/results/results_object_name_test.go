@@ -8,6 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/kinds"
 	effectresults "github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // TestObjectNames: different operations and effects have different objects, whatever characters an
@@ -55,7 +56,7 @@ func TestBucketSpecs(t *testing.T) {
 			operation.Transitions{})
 		switch {
 		case want == "":
-			handlers, handlersErr := kinds.Handlers(specs, kinds.Options{Buckets: effectresults.NewBuckets("")})
+			handlers, handlersErr := kinds.Handlers(specs, kinds.Options{Buckets: storage.NewBuckets("")})
 			if err != nil || handlersErr != nil || specs[0].EachItem() || !specs[0].FetchesResults() || handlers["keep"] == nil {
 				t.Errorf("%s: %v, %v", text, err, handlersErr)
 			}

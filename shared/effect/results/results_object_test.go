@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
-	effectresults "github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 	"github.com/opledger/opledger/test/itemworld"
 )
 
@@ -104,7 +104,7 @@ func TestResultsObjectMemory(t *testing.T) { // not parallel: it measures the wh
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{bucket}, ChecksumsOnly: true})
 	defer sim.Close()
 	w := &bucketWorld{
-		World: itemworld.New(t, itemworld.Many(10_000, 2_000)), sim: sim, buckets: effectresults.NewBuckets(sim.Addr()),
+		World: itemworld.New(t, itemworld.Many(10_000, 2_000)), sim: sim, buckets: storage.NewBuckets(sim.Addr()),
 	}
 	w.End()
 	peak := itemworld.Held(t, func(look func()) {

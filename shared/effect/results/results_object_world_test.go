@@ -12,6 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/storage"
 	"github.com/opledger/opledger/test/itemworld"
 )
 
@@ -24,7 +25,7 @@ const (
 type bucketWorld struct {
 	*itemworld.World
 	sim     *storagesim.Sim
-	buckets *results.Buckets
+	buckets *storage.Buckets
 }
 
 // several is a number of items, of 1 KB each, that make two small chunks and a last one.
@@ -34,7 +35,7 @@ func newBucketWorld(t testing.TB, handler http.Handler) *bucketWorld {
 	t.Helper()
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{bucket}})
 	t.Cleanup(sim.Close)
-	buckets := results.NewBuckets(sim.Addr())
+	buckets := storage.NewBuckets(sim.Addr())
 	buckets.ChunkBytes = 256 << 10 // the smallest that Cloud Storage takes
 	return &bucketWorld{World: itemworld.New(t, handler), sim: sim, buckets: buckets}
 }

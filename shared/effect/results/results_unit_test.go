@@ -12,6 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/items"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // fetches returns a client whose results have one line.
@@ -33,7 +34,7 @@ func fetches(t *testing.T) *results.Client {
 func TestUnreadablePayload(t *testing.T) {
 	t.Parallel()
 	object := func(client *results.Client) effect.Handler {
-		handler, err := Object(ObjectOptions{Bucket: "gs://results", Buckets: NewBuckets("x"), Results: client})
+		handler, err := Object(ObjectOptions{Bucket: "gs://results", Buckets: storage.NewBuckets("x"), Results: client})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestSegmentKeepsLetters(t *testing.T) {
 func TestObjectWithoutCredentials(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/credentials.json")
 	handler, err := Object(ObjectOptions{
-		Bucket: "gs://results", Buckets: NewBuckets(""), Results: fetches(t),
+		Bucket: "gs://results", Buckets: storage.NewBuckets(""), Results: fetches(t),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,13 +17,6 @@ import (
 	"github.com/opledger/opledger/shared/job"
 )
 
-// New returns the check that [job.Options].Validate asks for, of the answers to one request: nil for "". For
-// "schema" it is the request's own schema, and for a request without one it is that of "json". An error
-// says why the schema cannot be used.
-func New(validate string, request json.RawMessage) (job.Check, error) {
-	return NewChecks(validate).Of(request)
-}
-
 // maxTextBytes bounds a text that is matched with a schema: as a tree it takes many times its size. An answer
 // of the most output tokens is smaller.
 const maxTextBytes = 4 << 20
@@ -107,7 +100,9 @@ func NewChecks(validate string) *Checks {
 	return &Checks{validate: validate, kept: map[[sha256.Size]byte]compiled{}}
 }
 
-// Of is [New] of a request.
+// Of returns the check that [job.Options].Validate asks for, of the answers to one request: nil for "". For
+// "schema" it is the request's own schema, and for a request without one it is that of "json". An error
+// says why the schema cannot be used.
 func (c *Checks) Of(request json.RawMessage) (job.Check, error) {
 	switch c.validate {
 	case "":

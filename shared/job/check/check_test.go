@@ -28,7 +28,7 @@ func texts(parts ...string) json.RawMessage {
 
 func TestCheckJSON(t *testing.T) {
 	t.Parallel()
-	valid, err := check.New("json", nil)
+	valid, err := check.NewChecks("json").Of(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +62,14 @@ func candidate(text string) string {
 
 func TestNewCheck(t *testing.T) {
 	t.Parallel()
-	if valid, err := check.New("", json.RawMessage(`{}`)); valid != nil || err != nil {
+	if valid, err := check.NewChecks("").Of(json.RawMessage(`{}`)); valid != nil || err != nil {
 		t.Errorf("%v, %v", valid != nil, err)
 	}
-	if _, err := check.New("xml", json.RawMessage(`{}`)); err == nil {
+	if _, err := check.NewChecks("xml").Of(json.RawMessage(`{}`)); err == nil {
 		t.Error("xml is taken")
 	}
 	for _, request := range []string{`{}`, `{"generationConfig":{"responseSchema":null}}`, `{"generationConfig":7}`} {
-		valid, err := check.New("schema", json.RawMessage(request))
+		valid, err := check.NewChecks("schema").Of(json.RawMessage(request))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestCheckSchemaFound(t *testing.T) {
 		`"generationConfig":{"responseFormat":{"text":{"schema":{"type":"integer"}}}}`,
 		`"generationConfig":{"responseFormat":[{"text":{"schema":{"type":"integer"}}}]}`,
 	} {
-		valid, err := check.New("schema", json.RawMessage(`{"contents":[{"parts":[{"text":"a"}]}],`+config+`}`))
+		valid, err := check.NewChecks("schema").Of(json.RawMessage(`{"contents":[{"parts":[{"text":"a"}]}],` + config + `}`))
 		if err != nil {
 			t.Errorf("%s: %v", config, err)
 			continue

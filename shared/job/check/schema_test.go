@@ -40,7 +40,8 @@ func TestSchema(t *testing.T) {
 		{`{"type":"OBJECT","minProperties":"1","maxProperties":"1"}`, []string{`{"a":1}`}, []string{`{}`, `{"a":1,"b":1}`}},
 		{`{"any_of":[{"type":"STRING"},{"type":"INTEGER"}],"nullable":true}`, []string{`"a"`, `1`, `null`}, []string{`true`}},
 	} {
-		valid, err := check.New("schema", json.RawMessage(`{"generationConfig":{"responseSchema":`+test.schema+`}}`))
+		request := json.RawMessage(`{"generationConfig":{"responseSchema":` + test.schema + `}}`)
+		valid, err := check.NewChecks("schema").Of(request)
 		if err != nil {
 			t.Errorf("%s: %v", test.schema, err)
 			continue
@@ -71,7 +72,7 @@ func TestSchemaRefused(t *testing.T) {
 		`"responseSchema":{"minimum":1e999}`:                                      "reading the response schema",
 		`"responseSchema":{"description":"` + strings.Repeat("x", 256<<10) + `"}`: "more than 262144",
 	} {
-		_, err := check.New("schema", json.RawMessage(`{"generationConfig":{`+config+`}}`))
+		_, err := check.NewChecks("schema").Of(json.RawMessage(`{"generationConfig":{` + config + `}}`))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, want %s", config, err, want)
 		}
@@ -81,7 +82,7 @@ func TestSchemaRefused(t *testing.T) {
 // What the validator would panic or compute for long about, or hold many times, is refused before.
 func TestSchemaTexts(t *testing.T) {
 	t.Parallel()
-	valid, err := check.New("schema", json.RawMessage(`{"generationConfig":{"responseSchema":{"minimum":1}}}`))
+	valid, err := check.NewChecks("schema").Of(json.RawMessage(`{"generationConfig":{"responseSchema":{"minimum":1}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestSchemaTexts(t *testing.T) {
 // A schema may refer to itself, also in a circle.
 func TestSchemaRefersToItself(t *testing.T) {
 	t.Parallel()
-	valid, err := check.New("schema", json.RawMessage(`{"generationConfig":{"responseJsonSchema":
+	valid, err := check.NewChecks("schema").Of(json.RawMessage(`{"generationConfig":{"responseJsonSchema":
 		{"$defs":{"tree":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"$ref":"#/$defs/tree"}}}`))
 	if err != nil {
 		t.Fatal(err)

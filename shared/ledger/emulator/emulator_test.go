@@ -55,7 +55,7 @@ func listening(addr string) bool {
 	return err == nil && conn.Close() == nil
 }
 
-// TestStartAndStop is about Pub/Sub, and TestRestartFirestore tries the same with Firestore.
+// TestStartAndStop is about Pub/Sub, and harness.TestRestartFirestore tries the same with Firestore.
 func TestStartAndStop(t *testing.T) {
 	t.Parallel()
 	need(t)

@@ -63,9 +63,6 @@ func run(name, addr, ready string, command []string, ended func()) (*Process, er
 // PUBSUB_EMULATOR_HOST.
 func (p *Process) Addr() string { return p.addr }
 
-// Exited is closed when the emulator has ended, by Stop or by itself.
-func (p *Process) Exited() <-chan struct{} { return p.exited }
-
 // Stop ends the emulator, by force after 5 s, and returns when it is gone. Stopping twice is
 // harmless.
 func (p *Process) Stop() {

@@ -33,9 +33,10 @@ const maxStarts = 5
 // StartFirestore starts a Firestore emulator on a free loopback port and returns when it listens.
 // ctx bounds the start only; Stop ends the emulator. The error wraps ErrMissing where something
 // must be installed first.
-func StartFirestore(ctx context.Context) (*Process, error) { return startFirestore(ctx) }
+func StartFirestore(ctx context.Context) (*Process, error) { return StartFirestoreWith(ctx) }
 
-func startFirestore(ctx context.Context, more ...string) (*Process, error) {
+// StartFirestoreWith is StartFirestore with more options of the emulator, such as --import-data.
+func StartFirestoreWith(ctx context.Context, more ...string) (*Process, error) {
 	installed, err := Find()
 	if installed.Java == "" || installed.Firestore == "" {
 		return nil, fmt.Errorf("the Firestore emulator cannot be started: %w", err)

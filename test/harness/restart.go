@@ -1,4 +1,4 @@
-package emulator
+package harness
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+
+	"github.com/opledger/opledger/shared/ledger/emulator"
 )
 
 // RestartFirestore ends a Firestore emulator and returns another, at another address, that holds
@@ -18,29 +20,31 @@ import (
 // All is as it was but empty arrays, which are gone. What is committed meanwhile may be lost. So the
 // caller first cuts the connections of every writer: a call that was under way is then ambiguous for
 // it, as it is where a server dies. An emulator that cannot be exported goes on.
-func RestartFirestore(ctx context.Context, p *Process, project string) (_ *Process, err error) {
+func RestartFirestore(
+	ctx context.Context, p *emulator.Process, project string,
+) (_ *emulator.Process, err error) {
 	dir, err := os.MkdirTemp("", "firestore-export-")
 	if err != nil {
-		return nil, fmt.Errorf("restarting %s: %w", p.name, err)
+		return nil, fmt.Errorf("restarting the Firestore emulator: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	const name = "export"
-	if err := p.export(ctx, project, dir, name); err != nil {
-		return nil, fmt.Errorf("restarting %s: exporting %s: %w", p.name, project, err)
+	if err := export(ctx, p.Addr(), project, dir, name); err != nil {
+		return nil, fmt.Errorf("restarting the Firestore emulator: exporting %s: %w", project, err)
 	}
 	p.Stop()
-	return startFirestore(ctx, "--import-data="+filepath.Join(dir, name, name+".overall_export_metadata"))
+	return emulator.StartFirestoreWith(ctx, "--import-data="+filepath.Join(dir, name, name+".overall_export_metadata"))
 }
 
-// export writes a project's default database into a folder of that name in dir.
-func (p *Process) export(ctx context.Context, project, dir, name string) error {
+// export writes the default database of a project in the emulator at addr into a folder of that name in dir.
+func export(ctx context.Context, addr, project, dir, name string) error {
 	body, err := json.Marshal(map[string]string{
 		"database": "projects/" + project + "/databases/(default)", "export_directory": dir, "export_name": name,
 	})
 	if err != nil {
 		return err
 	}
-	url := "http://" + p.addr + "/emulator/v1/projects/" + project + ":export"
+	url := "http://" + addr + "/emulator/v1/projects/" + project + ":export"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/effect/storagesim"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // TestBucketUnperformable: a bucket that does not exist is known without an object. What may be for
@@ -17,13 +18,13 @@ func TestBucketUnperformable(t *testing.T) {
 	defer sim.Close()
 	why := func(url string) error {
 		return (&results.Do{Bucket: url}).Unperformable(t.Context(), results.ObjectOptions{
-			Buckets: results.NewBuckets(sim.Addr()),
+			Buckets: storage.NewBuckets(sim.Addr()),
 		})
 	}
 	if err := why("gs://" + bucket + "/nightly"); err != nil {
 		t.Error(err)
 	}
-	if err := why("gs://another"); !errors.Is(err, results.ErrNoBucket) ||
+	if err := why("gs://another"); !errors.Is(err, storage.ErrNoBucket) ||
 		err.Error() != "the bucket gs://another does not exist" {
 		t.Error(err)
 	}

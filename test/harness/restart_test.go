@@ -1,6 +1,7 @@
-package emulator_test
+package harness_test
 
 import (
+	"net"
 	"testing"
 	"time"
 
@@ -8,15 +9,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/ledger/emulator"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestRestartFirestore: what a project held is there after the restart as it was, also types that an
 // export could change.
 func TestRestartFirestore(t *testing.T) {
 	t.Parallel()
-	need(t)
+	if _, err := emulator.Find(); err != nil {
+		harness.Missing(t, err.Error())
+	}
 	const project = "restarted"
-	before := started(t, emulator.StartFirestore)
+	before, err := emulator.StartFirestore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(before.Stop)
 	// An empty array is not: it comes back as none.
 	type kept struct {
 		At    time.Time
@@ -43,12 +51,17 @@ func TestRestartFirestore(t *testing.T) {
 	if _, err := at(before).Set(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	after, err := emulator.RestartFirestore(t.Context(), before, project)
+	after, err := harness.RestartFirestore(t.Context(), before, project)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(after.Stop)
-	stopped(t, before)
+	stopped := func(p *emulator.Process) {
+		if conn, err := net.Dial("tcp", p.Addr()); err == nil {
+			t.Errorf("it still listens after it was stopped (%v)", conn.Close())
+		}
+	}
+	stopped(before)
 	document, err := at(after).Get(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -61,5 +74,5 @@ func TestRestartFirestore(t *testing.T) {
 		t.Error(diff)
 	}
 	after.Stop()
-	stopped(t, after)
+	stopped(after)
 }
