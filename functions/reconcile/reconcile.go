@@ -31,11 +31,7 @@ func New(o Options) Function { return Function(o) }
 func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpfunc.OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		summary, err := f.Pass(r.Context())
-		if err != nil {
-			httpfunc.WriteError(w, err)
-			return
-		}
-		httpfunc.WriteJSON(w, http.StatusOK, summary)
+		httpfunc.WriteResult(w, http.StatusOK, summary, err)
 	})).ServeHTTP(w, r)
 }
 

@@ -53,11 +53,7 @@ func (h handler) readJob(w http.ResponseWriter, r *http.Request) {
 
 func (h handler) answerJob(ctx context.Context, w http.ResponseWriter, key operation.Key) {
 	answer, err := progress.Read(ctx, h.Ledger.Reading(), key)
-	if err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
-	httpfunc.WriteJSON(w, http.StatusOK, answer)
+	httpfunc.WriteResult(w, http.StatusOK, answer, err)
 }
 
 // jobOf returns the key of the job with an id, and all that is wrong with the request's address.
@@ -119,11 +115,7 @@ func (h handler) submitJob(ctx context.Context, w http.ResponseWriter, request l
 	}
 	log.InfoContext(ctx, "job accepted", "outcome", outcome, "duration_ms", h.Now().Sub(began).Milliseconds())
 	answer, err := h.readAnswer(ctx, request.Key)
-	if err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
-	httpfunc.WriteJSON(w, status, answer)
+	httpfunc.WriteResult(w, status, answer, err)
 }
 
 func (h handler) readAnswer(ctx context.Context, key operation.Key) (jobAnswer, error) {

@@ -58,14 +58,10 @@ func (h reader) readOperation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec, full, err := h.await(r.Context(), name.Key, wait)
-	if err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
 	if full {
 		w.Header().Set("Retry-After", strconv.Itoa(int(readEvery.Seconds())))
 	}
-	httpfunc.WriteJSON(w, http.StatusOK, rec.Report())
+	httpfunc.WriteResult(w, http.StatusOK, rec.Report(), err)
 }
 
 // parseRead reads what a request asks for, and returns every problem of it.

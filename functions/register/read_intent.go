@@ -26,9 +26,5 @@ func (h handler) readIntent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	intent, err := h.Ledger.Intents.Read(r.Context(), id)
-	if err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
-	httpfunc.WriteJSON(w, http.StatusOK, intent)
+	httpfunc.WriteResult(w, http.StatusOK, intent, err)
 }

@@ -38,6 +38,15 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // it fails where the client has disconnected
 }
 
+// WriteResult answers with status and v as JSON, or with err where there is one.
+func WriteResult(w http.ResponseWriter, status int, v any, err error) {
+	if err != nil {
+		WriteError(w, err)
+		return
+	}
+	WriteJSON(w, status, v)
+}
+
 // WriteError answers with err: as it is where it wraps an *Error, else with the status of statusOf.
 // A 503 has a Retry-After.
 func WriteError(w http.ResponseWriter, err error) {

@@ -44,11 +44,7 @@ const readyFor = time.Second
 
 // ready answers 200 if the store can be written.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	if err := s.canWrite(r.Context()); err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
-	httpfunc.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	httpfunc.WriteResult(w, http.StatusOK, map[string]string{"status": "ok"}, s.canWrite(r.Context()))
 }
 
 func (s *Server) canWrite(ctx context.Context) error {

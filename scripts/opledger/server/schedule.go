@@ -37,11 +37,7 @@ func (s *Server) pass(ctx context.Context) { _, _ = s.reconcile.Pass(ctx) }
 // serveSweep publishes due effects now, for a command that has planned or reopened some.
 func (s *Server) serveSweep(w http.ResponseWriter, r *http.Request) {
 	summary, err := s.sweep(r.Context())
-	if err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
-	httpfunc.WriteJSON(w, http.StatusOK, summary)
+	httpfunc.WriteResult(w, http.StatusOK, summary, err)
 }
 
 // sweep publishes due effects again, and logs it if there were any. The error is in the log, too.
