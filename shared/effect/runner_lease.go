@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
+
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -53,13 +55,4 @@ func (r *Runner) heldFor() time.Duration {
 }
 
 // Wait reports whether d passed before ctx ended.
-func Wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
+func Wait(ctx context.Context, d time.Duration) bool { return gax.Sleep(ctx, d) == nil }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
+
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
@@ -18,8 +20,8 @@ func sendPiece(
 ) error {
 	err := session.Send(ctx, offset, piece, last, answer)
 	for attempt := 0; attempt < resumptions && unclear(err); attempt++ {
-		if ended := wait(ctx, time.Second<<attempt); ended != nil {
-			return ended
+		if ended := gax.Sleep(ctx, time.Second<<attempt); ended != nil {
+			return fmt.Errorf("waiting before going on: %w", ended)
 		}
 		received, final, lost := session.Query(ctx, answer)
 		arrived := received - offset
@@ -48,14 +50,4 @@ func unclear(err error) bool {
 		return !answer.Refused()
 	}
 	return errors.Is(err, api.ErrInterrupted)
-}
-
-// wait waits, or returns the error of a context that ends before.
-func wait(ctx context.Context, how time.Duration) error {
-	select {
-	case <-time.After(how):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("waiting before going on: %w", ctx.Err())
-	}
 }
