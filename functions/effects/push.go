@@ -2,6 +2,7 @@ package effects
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,9 +110,7 @@ func parseEvent(e event.Event) (ledger.Message, error) {
 		return ledger.Message{}, fmt.Errorf("%w: it is a %s, not a %s", ledger.ErrMessage, diag.Quote(e.Type()), EventType)
 	}
 	m, err := parse(e.Data())
-	if m.ID == "" {
-		m.ID = e.ID()
-	}
+	m.ID = cmp.Or(m.ID, e.ID())
 	return m, err
 }
 

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -106,13 +107,13 @@ func kindOf(raw json.RawMessage) string {
 func readResult(data object) operation.Result {
 	failure, output := data.object("error"), data.object("output")
 	return operation.Result{
-		OutputFile: firstOf(
+		OutputFile: cmp.Or(
 			data.firstText("output_file_uri", "video_uri", "file_name", "file_id"),
 			output.firstText("responsesFile", "responses_file")),
 		Inline: holdsItems(data.get("output")),
-		ErrorCode: diag.Cut(firstOf(data.scalar("error_code"),
+		ErrorCode: diag.Cut(cmp.Or(data.scalar("error_code"),
 			failure.scalar("code"), failure.text("status")), maxErrorCode),
-		ErrorMessage: diag.Cut(firstOf(data.text("error_message"),
+		ErrorMessage: diag.Cut(cmp.Or(data.text("error_message"),
 			failure.text("message"), data.text("error")), maxErrorMessage),
 	}
 }
@@ -133,14 +134,4 @@ func holdsItems(output json.RawMessage) bool {
 		}
 	}
 	return false
-}
-
-// firstOf returns the first text that is not empty.
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -120,17 +121,9 @@ const (
 
 // WithDefaults returns the options with the defaults in place of zeros.
 func (o Options) WithDefaults() Options {
-	if o.MaxRequestsPerBatch == 0 {
-		o.MaxRequestsPerBatch = DefaultMaxRequestsPerBatch
-	}
-	if o.MaxBytesPerBatch == 0 {
-		o.MaxBytesPerBatch = DefaultMaxBytesPerBatch
-	}
-	if o.MaxAttempts == 0 {
-		o.MaxAttempts = DefaultMaxAttempts
-	}
-	if o.MaxBatches == 0 {
-		o.MaxBatches = DefaultMaxBatches
-	}
+	o.MaxRequestsPerBatch = cmp.Or(o.MaxRequestsPerBatch, DefaultMaxRequestsPerBatch)
+	o.MaxBytesPerBatch = cmp.Or(o.MaxBytesPerBatch, DefaultMaxBytesPerBatch)
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, DefaultMaxAttempts)
+	o.MaxBatches = cmp.Or(o.MaxBatches, DefaultMaxBatches)
 	return o
 }

@@ -1,6 +1,9 @@
 package operation
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A Source is the path by which a report arrived.
 type Source string
@@ -52,19 +55,10 @@ type Counts struct {
 
 // fill returns r with its empty fields set from other.
 func (r Result) fill(other Result) Result {
-	if r.OutputFile == "" {
-		r.OutputFile = other.OutputFile
-	}
-	r.Inline = r.Inline || other.Inline
-	if r.ErrorCode == "" {
-		r.ErrorCode = other.ErrorCode
-	}
-	if r.ErrorMessage == "" {
-		r.ErrorMessage = other.ErrorMessage
-	}
-	if r.Counts == nil {
-		r.Counts = other.Counts
-	}
+	r.OutputFile, r.Inline = cmp.Or(r.OutputFile, other.OutputFile), r.Inline || other.Inline
+	r.ErrorCode = cmp.Or(r.ErrorCode, other.ErrorCode)
+	r.ErrorMessage = cmp.Or(r.ErrorMessage, other.ErrorMessage)
+	r.Counts = cmp.Or(r.Counts, other.Counts)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ type Client struct {
 
 // New returns a client. It does not connect.
 func New(o Options) *Client {
-	if o.Emulator == "" {
-		o.Emulator = os.Getenv("SECRET_MANAGER_EMULATOR_HOST")
-	}
+	o.Emulator = cmp.Or(o.Emulator, os.Getenv("SECRET_MANAGER_EMULATOR_HOST"))
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}

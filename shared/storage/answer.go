@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -52,17 +53,14 @@ func (s *sentRequest) failed(doing string, err error) error {
 	if !ok {
 		return fmt.Errorf("%s: %w", doing, s.Redactor().Error(diag.WithoutURL(err)))
 	}
-	message, hint := answer.Message, ""
-	if message == "" {
-		message = answer.Body
-	}
+	hint := ""
 	if answer.Code == http.StatusNotFound {
 		hint = "; is there such a bucket?"
 	}
 	return &AnswerError{
 		Status: answer.Code, RetryAfter: answer.Header.Get("Retry-After"),
 		text: fmt.Sprintf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code,
-			s.Redactor().Quote(message, maxQuotedBytes), hint),
+			s.Redactor().Quote(cmp.Or(answer.Message, answer.Body), maxQuotedBytes), hint),
 	}
 }
 

@@ -129,17 +129,13 @@ func (c *Console) handler(p page) http.Handler {
 			return
 		}
 		m, status := load(r.Context(), query)
-		title := p.title
-		if title == "" {
-			title = query.Get(theKey)
-		}
 		address := p.Path() + "?" + withLive(query)
 		if status != http.StatusOK && status != http.StatusServiceUnavailable || !p.updates(query) {
 			address = "" // nothing to wait for
 		}
 		c.write(w, templates, status, shown{
-			Title: title, Path: cmp.Or(p.under, p.Path()), Inside: p.under != "", Address: address, Query: query.Get("q"),
-			Main: m,
+			Title: cmp.Or(p.title, query.Get(theKey)), Path: cmp.Or(p.under, p.Path()), Inside: p.under != "",
+			Address: address, Query: query.Get("q"), Main: m,
 		})
 	})
 }

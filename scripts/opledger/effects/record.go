@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,9 +32,7 @@ func recordOrAlerts(ctx context.Context, l *ledger.Ledger, key operation.Key) (o
 // noEffect says that an operation has no effect of that name, and suggests one of its effects or of
 // others. more follows the name.
 func noEffect(rec operation.Record, name, more string, others ...string) error {
-	suggestion := diag.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...))
-	if suggestion == "" {
-		suggestion = "; opledger show " + phrase.ShellWord(string(rec.Key)) + " shows those it has"
-	}
+	suggestion := cmp.Or(diag.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...)),
+		"; opledger show "+phrase.ShellWord(string(rec.Key))+" shows those it has")
 	return fmt.Errorf("%s has no effect %s%s%s", phrase.Safe(string(rec.Key)), diag.Quote(name), more, suggestion)
 }

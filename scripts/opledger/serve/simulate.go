@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,14 +122,12 @@ func (f *simulateFlags) start(ctx context.Context, address, webhook, store strin
 		gemini.SetFaults(job, plan)
 	}
 	s := simulated{
-		url: gemini.URL, keysURL: gemini.KeysURL, webhook: webhook, store: store, gemini: gemini, folder: folder,
+		url: gemini.URL, keysURL: gemini.KeysURL, webhook: webhook, gemini: gemini, folder: folder,
 	}
 	if s.secret, err = gemini.CreateWebhook(ctx, webhook); err != nil {
 		return simulated{}, errors.Join(fmt.Errorf("preparing the simulation: %w", err), s.close())
 	}
-	if store == "" {
-		s.store = config.Store{SQLite: filepath.Join(s.folder, "ledger.db")}.String()
-	}
+	s.store = cmp.Or(store, config.Store{SQLite: filepath.Join(s.folder, "ledger.db")}.String())
 	return s, nil
 }
 

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,10 +99,7 @@ func (e *entry) fields(others map[string]string) {
 		case ofOther:
 			e.wrong(name, fmt.Errorf("%s is for do: %s", name, kind))
 		default:
-			what := diag.DidYouMean(name, names)
-			if what == "" {
-				what = "; the fields are " + strings.Join(names, ", ")
-			}
+			what := cmp.Or(diag.DidYouMean(name, names), "; the fields are "+strings.Join(names, ", "))
 			e.wrong(name, fmt.Errorf("there is no field %s%s", diag.Quote(name), what))
 		}
 	}

@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -24,10 +25,7 @@ type Client struct {
 // NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold
 // neither the key nor the address.
 func NewClient(o Options) (*Client, error) {
-	c := &Client{timeout: o.Timeout}
-	if c.timeout == 0 {
-		c.timeout = defaultTimeout
-	}
+	c := &Client{timeout: cmp.Or(o.Timeout, defaultTimeout)}
 	o.Timeout = 0
 	var err error
 	if c.api, err = api.New(o); err != nil {

@@ -6,6 +6,7 @@
 package cancel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,9 +32,7 @@ type Client struct{ api *api.Client }
 // NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold
 // neither the key nor the address.
 func NewClient(o Options) (*Client, error) {
-	if o.Timeout == 0 {
-		o.Timeout = timeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, timeout)
 	base, err := api.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for cancellations: %w", err)

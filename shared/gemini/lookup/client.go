@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -21,9 +22,7 @@ type Client struct{ api *api.Client }
 // NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold
 // neither the key nor the address.
 func NewClient(o Options) (*Client, error) {
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	base, err := api.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for look-ups: %w", err)

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"time"
@@ -103,8 +104,6 @@ func plain(text string) string {
 		host = strings.TrimSuffix(host, ":443")
 	}
 	u.Host = host
-	if u.Path == "" {
-		u.Path = "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	return u.String()
 }

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,9 +134,7 @@ func (c *collecting) confirm(ctx context.Context) (batches.Batch, error) {
 // read, too, wherever a result is named.
 func outputOf(completion ledger.Payload, batch batches.Batch) *operation.Result {
 	result := operation.Result(completion.Result)
-	if result.OutputFile == "" {
-		result.OutputFile = batch.OutputFile
-	}
+	result.OutputFile = cmp.Or(result.OutputFile, batch.OutputFile)
 	if result.OutputFile == "" && completion.State != operation.Succeeded {
 		return nil
 	}

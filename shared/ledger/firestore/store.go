@@ -1,6 +1,7 @@
 package firestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,9 +30,7 @@ var _ ledger.Store = (*Store)(nil)
 // respects FIRESTORE_EMULATOR_HOST. It sends no request: a database that does not exist, or may not
 // be used, fails the first call.
 func Open(ctx context.Context, projectID, databaseID string, opts ...option.ClientOption) (*Store, error) {
-	if databaseID == "" {
-		databaseID = cloud.DefaultDatabaseID
-	}
+	databaseID = cmp.Or(databaseID, cloud.DefaultDatabaseID)
 	counting := []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(countAttempts), grpc.WithChainStreamInterceptor(countStreams),
 	}
