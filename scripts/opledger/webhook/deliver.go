@@ -70,11 +70,9 @@ func newDeliver(outside terminal.Environment) *cobra.Command {
 // deliverSettings are the settings for signing.
 type deliverSettings struct {
 	Signing  config.SigningSecrets
-	Emulator deliverEmulator
-}
-
-type deliverEmulator struct {
-	Secrets string `env:"SECRET_MANAGER_EMULATOR_HOST"`
+	Emulator struct {
+		Secrets string `env:"SECRET_MANAGER_EMULATOR_HOST"`
+	}
 }
 
 func (s deliverSettings) check() error {

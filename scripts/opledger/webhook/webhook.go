@@ -49,12 +49,9 @@ const createExample = "  opledger webhook create --url https://webhook-abc-uc.a.
 type webhookSettings struct {
 	Gemini   config.Gemini
 	Endpoint config.Endpoint
-	Secret   webhookSecret
-}
-
-// webhookSecret names the signing secret in Secret Manager, or holds the secret itself.
-type webhookSecret struct {
-	Text string `env:"OPLEDGER_WEBHOOK_SECRET"`
+	Secret   struct {
+		Text string `env:"OPLEDGER_WEBHOOK_SECRET"` // names it in Secret Manager, or holds the secret itself
+	}
 }
 
 // webhookFlags replace settings.
