@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
@@ -41,9 +42,7 @@ func AddSteps(
 			return fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 		}
 	}
-	for name, handler := range steps.Handlers(o) {
-		handlers[name] = handler
-	}
+	maps.Copy(handlers, steps.Handlers(o))
 	return nil
 }
 

@@ -62,13 +62,9 @@ func isAlertRun(run string) bool {
 
 // listing returns the rules that list an alert.
 func (l *protocol) listing(alert Alert, jobKind string) []Rule {
-	var rules []Rule
-	for _, rule := range l.settings.Rules {
-		if slices.Contains(rule.Alerts, alert) && rule.matchesKind(jobKind) {
-			rules = append(rules, rule)
-		}
-	}
-	return rules
+	return slices.DeleteFunc(slices.Clone(l.settings.Rules), func(rule Rule) bool {
+		return !slices.Contains(rule.Alerts, alert) || !rule.matchesKind(jobKind)
+	})
 }
 
 // planAlert plans the effects of an alert about rec, for the rules that list it. Their number is

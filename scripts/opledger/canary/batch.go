@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,12 +133,9 @@ func (c *Canary) follow(ctx context.Context, s *Step, key operation.Key) error {
 // effectsOf waits until every effect of the batch is done.
 func (c *Canary) effectsOf(ctx context.Context, s *Step, key operation.Key) error {
 	story, err := c.until(ctx, key, effectLimit, func(story ledger.Story) bool {
-		for _, e := range story.Effects {
-			if e.Status() == operation.EffectOpen {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(story.Effects, func(e ledger.Effect) bool {
+			return e.Status() == operation.EffectOpen
+		})
 	})
 	if err != nil {
 		return err

@@ -106,12 +106,7 @@ func outcome(t replayTarget) string {
 
 // howManyRan counts the effects that had an attempt in this process.
 func howManyRan(targets []replayTarget) string {
-	var ran []replayTarget
-	for _, target := range targets {
-		if target.ran {
-			ran = append(ran, target)
-		}
-	}
+	ran := slices.DeleteFunc(slices.Clone(targets), func(t replayTarget) bool { return !t.ran })
 	switch len(ran) {
 	case 0:
 		return "ran none of " + howMany(targets) + "; the log says why"

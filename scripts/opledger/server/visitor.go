@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/opledger/opledger/shared/httpfunc"
 )
@@ -34,15 +35,9 @@ func (g *guard) admitVisitor(r *http.Request) *refusal {
 		return g.admitCaller(r)
 	}
 	name, value := g.cookie()
-	for _, cookie := range r.CookiesNamed(name) {
-		if sameToken(cookie.Value, value) {
-			return nil
-		}
-	}
-	if r.Method == http.MethodGet && sameToken(r.URL.Query().Get(tokenQuery), g.token) {
-		return nil
-	}
-	if g.admitCaller(r) == nil {
+	cookied := slices.ContainsFunc(r.CookiesNamed(name), func(c *http.Cookie) bool { return sameToken(c.Value, value) })
+	linked := r.Method == http.MethodGet && sameToken(r.URL.Query().Get(tokenQuery), g.token)
+	if cookied || linked || g.admitCaller(r) == nil {
 		return nil
 	}
 	return refuse(http.StatusUnauthorized, "token",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
@@ -188,12 +189,9 @@ func (f *submitFlags) report(
 // unstored reports whether the ledger gave no answer. Of an error that is about Gemini's answer, or
 // about an earlier run, something is known.
 func unstored(err error) bool {
-	for _, known := range []error{submit.ErrRefused, submit.ErrUnanswered, submit.ErrUncertain} {
-		if errors.Is(err, known) {
-			return false
-		}
-	}
-	return terminal.ExitCode(err) == terminal.ExitUnread
+	known := slices.ContainsFunc([]error{submit.ErrRefused, submit.ErrUnanswered, submit.ErrUncertain},
+		func(of error) bool { return errors.Is(err, of) })
+	return !known && terminal.ExitCode(err) == terminal.ExitUnread
 }
 
 // WhatNext says after an error what is recorded, and what to do.

@@ -71,12 +71,9 @@ func (a *webhookAdmin) check(ctx context.Context) error {
 	if err != nil {
 		return terminal.Unread(err)
 	}
-	var ours []webhooks.Webhook
-	for _, hook := range all {
-		if webhooks.SameURL(hook.URI, a.url) {
-			ours = append(ours, hook)
-		}
-	}
+	ours := slices.DeleteFunc(slices.Clone(all), func(hook webhooks.Webhook) bool {
+		return !webhooks.SameURL(hook.URI, a.url)
+	})
 	if a.kind != config.WebhookStatic {
 		return a.report([]finding{a.checkNone(ours)})
 	}

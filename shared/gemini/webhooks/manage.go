@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -44,13 +45,7 @@ func (c *Client) List(ctx context.Context) ([]Webhook, error) {
 // Find returns the webhooks that deliver to an address, as SameURL compares it; none is no error.
 func (c *Client) Find(ctx context.Context, uri string) ([]Webhook, error) {
 	all, err := c.List(ctx)
-	var found []Webhook
-	for _, hook := range all {
-		if SameURL(hook.URI, uri) {
-			found = append(found, hook)
-		}
-	}
-	return found, err
+	return slices.DeleteFunc(all, func(hook Webhook) bool { return !SameURL(hook.URI, uri) }), err
 }
 
 // Get returns a webhook.
