@@ -17,15 +17,11 @@ func newAbandon(outside terminal.Environment) *cobra.Command {
 			"no operator for it. An operation with that correlation id which shows up later is registered all the\n" +
 			"same. Who decided, when and why is recorded.",
 		Example: "  opledger intent abandon nightly-2026-11-21 --reason 'the submitter died before it submitted'",
-		Args:    terminal.Args(cobra.ExactArgs(1)),
+		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := intentID(args)
-			if err != nil {
-				return err
-			}
 			return d.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
-				stands, words, err := a.AbandonIntent(cmd.Context(), id, d.Decision)
-				return stands.JSON("abandoned", map[string]any{"intent": id}), words, withPrefixRemedy(err, id)
+				stands, words, err := a.AbandonIntent(cmd.Context(), args[0], d.Decision)
+				return stands.JSON("abandoned", map[string]any{"intent": args[0]}), words, withPrefixRemedy(err, args[0])
 			})
 		},
 	}

@@ -21,14 +21,10 @@ func newForget(outside terminal.Environment) *cobra.Command {
 			"its correlation id stays unregistered. The intent of an operation is deleted with it, by opledger forget.",
 		Example: "  opledger intent forget nightly-2026-11-21\n" +
 			"  opledger intent forget nightly-2026-11-21 --yes",
-		Args: terminal.Args(cobra.ExactArgs(1)),
+		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := intentID(args)
-			if err != nil {
-				return err
-			}
 			return open.Ledger(cmd.Context(), outside, false, func(l *ledger.Ledger) error {
-				return forgetIntent(cmd.Context(), outside, l, id)
+				return forgetIntent(cmd.Context(), outside, l, args[0])
 			})
 		},
 	}

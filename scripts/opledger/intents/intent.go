@@ -30,12 +30,13 @@ func New(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// intentID returns the correlation id on a command line, to the letter: one may begin with intents/.
-func intentID(args []string) (string, error) {
-	if strings.TrimSpace(args[0]) == "" {
-		return "", terminal.Usage(errors.New("correlation id: it is empty; give the one that the submitter used"))
+// oneID takes a correlation id, to the letter: one may begin with intents/.
+func oneID(cmd *cobra.Command, args []string) error {
+	err := terminal.Args(cobra.ExactArgs(1))(cmd, args)
+	if err == nil && strings.TrimSpace(args[0]) == "" {
+		err = terminal.Usage(errors.New("correlation id: it is empty; give the one that the submitter used"))
 	}
-	return args[0], nil
+	return err
 }
 
 // withPrefixRemedy adds to the error about an intent that is not there how an alert's name of it is

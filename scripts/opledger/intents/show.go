@@ -20,15 +20,11 @@ func newShow(outside terminal.Environment) *cobra.Command {
 		Short: "Show one intent: what was announced, and the operation that came of it",
 		Example: "  opledger intent show nightly-2026-11-21\n" +
 			"  opledger intent show nightly-2026-11-21 --json",
-		Args: terminal.Args(cobra.ExactArgs(1)),
+		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := intentID(args)
-			if err != nil {
-				return err
-			}
 			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				return terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-					return showIntent(cmd.Context(), w, l, id, outside.JSON)
+					return showIntent(cmd.Context(), w, l, args[0], outside.JSON)
 				})
 			})
 		},
