@@ -16,18 +16,14 @@ import (
 
 // New makes opledger intent.
 func New(outside terminal.Environment) *cobra.Command {
-	cmd := &cobra.Command{
+	return terminal.Group(&cobra.Command{
 		Use:   "intent",
 		Short: "List, show, abandon and forget what submitters announced",
 		Long: "A submitter records an intent under a correlation id before it submits a job. The intent waits until\n" +
 			"the operation of that id is found.",
 		Example: "  opledger intent list\n" +
 			"  opledger intent show nightly-2026-11-21",
-		Args: terminal.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newList(outside), newShow(outside), newAbandon(outside), newForget(outside))
-	return cmd
+	}, newList(outside), newShow(outside), newAbandon(outside), newForget(outside))
 }
 
 // oneID takes a correlation id, to the letter: one may begin with intents/.

@@ -12,20 +12,14 @@ import (
 
 // New makes opledger quarantine.
 func New(outside terminal.Environment) *cobra.Command {
-	cmd := &cobra.Command{
+	return terminal.Group(&cobra.Command{
 		Use:   "quarantine",
 		Short: "List, show, retry and resolve signed bodies that could not be read",
 		Long: "A signed delivery that cannot be understood is kept whole until its retention ends. So are pings,\n" +
 			"and events of a type that this revision does not know.",
 		Example: "  opledger quarantine list\n" +
 			"  opledger quarantine show msg_2x…",
-		Args: terminal.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		newList(outside), newShow(outside), newRetry(outside), newResolve(outside),
-	)
-	return cmd
+	}, newList(outside), newShow(outside), newRetry(outside), newResolve(outside))
 }
 
 // withQuarantineRemedy adds which command lists the quarantined deliveries.

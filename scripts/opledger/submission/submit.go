@@ -25,7 +25,7 @@ import (
 
 // NewSubmit makes opledger submit.
 func NewSubmit(outside terminal.Environment) *cobra.Command {
-	cmd := &cobra.Command{
+	return terminal.Group(&cobra.Command{
 		Use:   "submit",
 		Short: "Record an intent, start an operation at Gemini and register it; or submit a job",
 		Long: "Records the intent, starts the operation at Gemini with the correlation id in it, and registers it. If\n" +
@@ -37,12 +37,8 @@ func NewSubmit(outside terminal.Environment) *cobra.Command {
 		Example: "  opledger submit batch --model gemini-3.5-flash --file files/reviews --job-kind batch-review-classify\n" +
 			"  opledger submit video --model veo-3.1-generate-preview --prompt 'a cat on a train'\n" +
 			"  opledger submit job reviews.jsonl --id nightly-2026-11-23 --model gemini-3.5-flash",
-		Args: terminal.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newSubmitBatch(outside), newSubmitVideo(outside), newSubmitInteraction(outside),
-		newSubmitJob(outside))
-	return cmd
+	}, newSubmitBatch(outside), newSubmitVideo(outside),
+		newSubmitInteraction(outside), newSubmitJob(outside))
 }
 
 // submitSettings are the settings for submitting: none of the webhook function.

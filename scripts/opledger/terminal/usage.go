@@ -48,6 +48,14 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// Group makes a command that does nothing but have others below it: by itself it prints its help.
+func Group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.Args = Args(cobra.NoArgs)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(below...)
+	return cmd
+}
+
 // foundArgs says which arguments there are, where others belong.
 func foundArgs(args []string) string {
 	if len(args) == 0 {

@@ -20,7 +20,7 @@ import (
 
 // New makes opledger webhook.
 func New(outside terminal.Environment) *cobra.Command {
-	cmd := &cobra.Command{
+	return terminal.Group(&cobra.Command{
 		Use:   "webhook",
 		Short: "Manage the webhook at Gemini and its signing secret, and deliver to it as Gemini does",
 		Long: "Manages the webhook that Gemini delivers to, and the secret that it signs with; deliver tries the\n" +
@@ -31,14 +31,8 @@ func New(outside terminal.Environment) *cobra.Command {
 			"login. It is printed only with --print-secret.",
 		Example: createExample + "\n" +
 			"  opledger webhook check",
-		Args: terminal.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		newCreate(outside), newList(outside), newPing(outside), newRotate(outside),
-		newDelete(outside), newCheck(outside), newDeliver(outside),
-	)
-	return cmd
+	}, newCreate(outside), newList(outside), newPing(outside), newRotate(outside),
+		newDelete(outside), newCheck(outside), newDeliver(outside))
 }
 
 // createExample is a command line of webhook create.
