@@ -22,7 +22,11 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 		// Returning the clock alone would not show that the store can be read.
 		var any bool
 		err := s.reading(ctx, func() error {
-			return s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents)").Scan(&any)
+			statement, err := s.queries.statement(ctx, s.read, "SELECT EXISTS (SELECT 1 FROM documents)")
+			if err != nil {
+				return err
+			}
+			return statement.QueryRowContext(ctx).Scan(&any)
 		})
 		snapshot.ReadTime, snapshot.Leapt = s.clock.read()
 		return snapshot, classify("reading the time", err)

@@ -15,7 +15,11 @@ func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, e
 	var found []ledger.Document
 	err := s.reading(ctx, func() error {
 		text, args := s.statement(q)
-		rows, err := s.read.QueryContext(ctx, text, args...)
+		statement, err := s.queries.statement(ctx, s.read, text)
+		if err != nil {
+			return err
+		}
+		rows, err := statement.QueryContext(ctx, args...)
 		if err == nil {
 			found, err = scan(rows)
 		}
@@ -36,7 +40,11 @@ func (s *Store) Count(ctx context.Context, q ledger.Query, ceiling int) (int, er
 	var found int
 	err := s.reading(ctx, func() error {
 		text, args := s.statement(q)
-		return s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found)
+		statement, err := s.queries.statement(ctx, s.read, "SELECT count(*) FROM ("+text+")")
+		if err != nil {
+			return err
+		}
+		return statement.QueryRowContext(ctx, args...).Scan(&found)
 	})
 	return found, classify("counting "+q.Collection, err)
 }

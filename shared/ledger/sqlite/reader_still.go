@@ -92,7 +92,8 @@ func (s *Store) reopen(ctx context.Context) error {
 		return err
 	}
 	old := s.read
-	s.read, s.get, s.indexed, s.still.file = fresh.read, fresh.get, fresh.indexed, nil
+	s.read, s.get, s.queries, s.indexed = fresh.read, fresh.get, fresh.queries, fresh.indexed
+	s.still.file = nil
 	if fresh.still != nil {
 		s.still.file = fresh.still.file
 	}

@@ -54,6 +54,7 @@ type Store struct {
 	// The statements of every commit and read, prepared: SQLite takes longer to parse them than to
 	// run them.
 	next, savepoint, undo, release, stored, insert, update, remove, get *sql.Stmt
+	queries                                                             *prepared // of read
 
 	queue queue
 
@@ -71,7 +72,7 @@ type Store struct {
 // same. The database of another program is refused, and so is a path where the log of a file lies that
 // is gone.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
-	s := &Store{now: now, clock: newClock(now)}
+	s := &Store{now: now, clock: newClock(now), queries: newPrepared()}
 	err := create(ctx, path)
 	if err == nil {
 		s.write, err = open(path, 1, busyStep)
