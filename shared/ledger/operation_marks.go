@@ -49,7 +49,8 @@ type LookedUp struct {
 	Attempts int           `json:"attempts" firestore:"attempts"`
 }
 
-// Lookups are the look-ups of one pass. Claim and Conclude are safe for concurrent use.
+// Lookups are the look-ups of one pass. Claim and Conclude are safe for concurrent use, also beside one
+// call of Prepare. The others are for one caller, while no other runs.
 type Lookups struct {
 	ledger       Passes
 	id           string
@@ -63,14 +64,16 @@ type Lookups struct {
 	// webhooks are those that this pass found, with whether they are enabled; nil: it found none
 	webhooks map[string]bool
 
-	mu   sync.Mutex
-	open map[operation.Key]LookedUp // postponed for longer than an interval, and without an answer
+	mu sync.Mutex
+	// prepared are marked, and not claimed yet: pages overlap. open are postponed for longer than an
+	// interval, and without an answer.
+	prepared, open map[operation.Key]LookedUp
 }
 
 // Begin begins the look-ups of a pass that takes no longer than budget. It reads the store's
 // time and the marks. The error is the store's.
 func (l Passes) Begin(ctx context.Context, budget time.Duration) (*Lookups, error) {
-	k := &Lookups{ledger: l, id: l.nonce(), open: map[operation.Key]LookedUp{}}
+	k := &Lookups{ledger: l, id: l.nonce(), prepared: map[operation.Key]LookedUp{}, open: map[operation.Key]LookedUp{}}
 	var err error
 	if k.start, err = k.read(ctx); err != nil {
 		return nil, fmt.Errorf("beginning a pass: %w", err)
@@ -149,10 +152,11 @@ func (l *protocol) restore(ctx context.Context, mark Mark, looked LookedUp) erro
 }
 
 // Prepare leaves a mark for the operations of a page that Claim is about to postpone for longer than
-// an interval; none for a page without any. widen: the look-ups of old operations are widened.
-// After an error nothing of the page is postponed for so long. It is the store's.
+// an interval; none for a page without any. The mark keeps what earlier pages have open. widen: the
+// look-ups of old operations are widened. After an error nothing of the page is postponed for so long.
+// It is the store's.
 func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) error {
-	moved := k.unanswered()
+	moved := k.unfinished()
 	marked := len(moved)
 	for i := range page {
 		page[i].leapt = k.leapt
@@ -170,6 +174,13 @@ func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) 
 	err := k.write(ctx, moved, k.until)
 	for i := range page {
 		page[i].marked = page[i].marked && err == nil
+	}
+	if err == nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for _, looked := range moved[marked:] {
+			k.prepared[looked.Key] = looked
+		}
 	}
 	return err
 }
@@ -191,9 +202,10 @@ func (k *Lookups) Claim(ctx context.Context, d DueOperation) (LookUpClaim, error
 		rec.LookUps++
 		long = d.marked && !errors.Is(err, ErrConflict)
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.prepared, d.Record.Key)
 	if long {
-		k.mu.Lock()
-		defer k.mu.Unlock()
 		k.open[rec.Key] = LookedUp{Key: rec.Key, Attempts: rec.LookUps}
 	}
 	return p, err
@@ -210,9 +222,19 @@ func (k *Lookups) Conclude(key operation.Key) {
 func (k *Lookups) unanswered() []LookedUp {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	byKey := func(a, b LookedUp) int { return cmp.Compare(a.Key, b.Key) }
 	return slices.SortedFunc(maps.Values(k.open), byKey)
 }
+
+// unfinished returns what Claim may postpone yet, and what unanswered returns, in the order of the keys.
+func (k *Lookups) unfinished() []LookedUp {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := maps.Clone(k.prepared)
+	maps.Copy(all, k.open)
+	return slices.SortedFunc(maps.Values(all), byKey)
+}
+
+func byKey(a, b LookedUp) int { return cmp.Compare(a.Key, b.Key) }
 
 // End removes the mark of the pass, and those that Recover handled. What has no answer stays marked,
 // for the next pass. The error is the store's: then the mark stays until its time.

@@ -31,7 +31,7 @@ func (p *pass) discover(ctx context.Context) error {
 	if !waiting.any {
 		return s.err
 	}
-	return each(ctx, p.count, p.start, p.Ledger.Intents.Due, nil,
+	return each(ctx, p.count, newWindow(few), p.start, p.Ledger.Intents.Due, nil,
 		func(due ledger.DueIntent) error { return p.intent(ctx, due, s) })
 }
 

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -10,29 +12,76 @@ import (
 )
 
 const (
-	pageSize    = 100
+	pageSize = 100
+	// concurrency is how many items are worked on at once that only the ledger bounds.
 	concurrency = 8
 )
 
-// each calls do for every item that was due at passStart, page by page and with bounded
-// concurrency. Where before is not nil, each page is given to it first. It stops where ctx ends, or
-// after a page on which do returned an error, and counts that as more to do. It returns an error,
-// which it counts too, only where the first page could not be read.
+// A window bounds how many items are worked on at once. size is asked at each item.
+type window struct {
+	size    func() int
+	mu      sync.Mutex
+	running int
+	left    chan struct{} // holds a value after an item has left
+}
+
+func newWindow(size func() int) *window { return &window{size: size, left: make(chan struct{}, 1)} }
+
+// few is the size of a window that only the ledger bounds.
+func few() int { return concurrency }
+
+// enter waits until one more item may be worked on. One caller enters at a time. The error is why ctx ended.
+func (w *window) enter(ctx context.Context) error {
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if w.begin() {
+			return nil
+		}
+		select {
+		case <-w.left:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (w *window) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running >= w.size() {
+		return false
+	}
+	w.running++
+	return true
+}
+
+func (w *window) leave() {
+	w.mu.Lock()
+	w.running--
+	w.mu.Unlock()
+	select {
+	case w.left <- struct{}{}:
+	default:
+	}
+}
+
+// each calls do for every item that was due at passStart, as many at once as w allows. It reads the next
+// page while it works on one, and waits for no page to end. Where before is not nil, each page is given
+// to it first. It stops where ctx ends, or at the end of a page after do returned an error, and counts
+// that as more to do. It returns an error, which it counts too, only where the first page could not be
+// read.
 func each[T any](
-	ctx context.Context, count *counter, passStart time.Time,
+	ctx context.Context, count *counter, w *window, passStart time.Time,
 	find func(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[T], error),
 	before func([]T), do func(T) error,
 ) error {
-	var after ledger.Cursor
-	for {
+	read := func(after ledger.Cursor) (ledger.Page[T], error) {
 		page, err := find(ctx, passStart, after, pageSize)
 		if err != nil {
 			count.fail(ctx, "reading the due documents", err)
 			count.more()
-			if after.Path == "" {
-				return err
-			}
-			return nil
+			return page, err
 		}
 		for _, err := range page.Broken {
 			count.fail(ctx, "reading a record", err)
@@ -40,11 +89,47 @@ func each[T any](
 		if before != nil {
 			before(page.Items)
 		}
-		after = page.Next
-		if err := concurrently(ctx, count, page.Items, do); err != nil || after.Path == "" {
-			return nil
-		}
+		return page, nil
 	}
+	page, err := read(ledger.Cursor{})
+	if err != nil {
+		return err
+	}
+	var items, ahead errgroup.Group
+	var stopped atomic.Bool
+	for {
+		var next ledger.Page[T]
+		last := page.Next.Path == ""
+		if !last {
+			ahead.Go(func() (err error) {
+				next, err = read(page.Next)
+				return err
+			})
+		}
+		for _, item := range page.Items {
+			if w.enter(ctx) != nil {
+				count.more()
+				stopped.Store(true)
+				break
+			}
+			items.Go(func() error {
+				defer w.leave()
+				err := do(item)
+				if err != nil {
+					stopped.Store(true)
+				}
+				return err
+			})
+		}
+		if err := ahead.Wait(); err != nil || last || stopped.Load() {
+			break // what read says was counted
+		}
+		page = next
+	}
+	if items.Wait() != nil {
+		count.more()
+	}
+	return nil
 }
 
 // concurrently calls do for each item with bounded concurrency. The error is ctx's or one of do. An

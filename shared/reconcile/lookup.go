@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
@@ -32,7 +33,8 @@ func (p *pass) lookUp(ctx context.Context) error {
 		}
 		p.listing.prepare(ctx, batchesAmong(page))
 	}
-	return each(ctx, p.count, p.start, p.Ledger.Operations.Due, prepare, func(due ledger.DueOperation) error {
+	window := newWindow(p.pace.atOnce)
+	return each(ctx, p.count, window, p.start, p.Ledger.Operations.Due, prepare, func(due ledger.DueOperation) error {
 		p.count.add(&p.count.Due)
 		return p.lookUpOne(ctx, due)
 	})
@@ -54,6 +56,7 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 			return err
 		}
 	}
+	began := time.Now()
 	claimed, err := p.lookups.Claim(ctx, due)
 	if err != nil {
 		// In a conflict another pass has claimed it, or it has ended: there is nothing to do.
@@ -72,6 +75,9 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 		claimed = p.alertStuck(ctx, claimed)
 	}
 	p.ingestAnswer(ctx, claimed.Operation, answer)
+	if !listed {
+		p.pace.took(time.Since(began))
+	}
 	return nil
 }
 

@@ -75,13 +75,13 @@ func TestPaceBacksOff(t *testing.T) {
 			t.Errorf("R6: waited %v, want %v", waited, defaultPause)
 		}
 		p.note(nil)
-		at("after an answer", firstRate/2+raise)
+		at("after an answer", firstRate/2+steadyRaise/(firstRate/2))
 		for range 10 {
 			p.note(limited(0))
 			waits(t, p, 1)
 		}
 		at("however many complaints there are", leastRate)
-		for range 1000 {
+		for range 3000 {
 			p.note(nil)
 		}
 		at("however many answers there are", greatestRate)
@@ -91,6 +91,87 @@ func TestPaceBacksOff(t *testing.T) {
 			p.note(other)
 		}
 		at("whatever else went wrong", greatestRate)
+	})
+}
+
+// TestPaceRaises: until the first 429 each answer raises the rate by 1. From then on it rises by 10 each second, so
+// that a limit of Gemini's is not met again and again [R6].
+func TestPaceRaises(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacer()
+		for range 80 {
+			p.note(nil)
+		}
+		if got := p.limiter.Limit(); got != 100 {
+			t.Errorf("R6: the rate is %v/s after 80 answers, want 100", got)
+		}
+		p.note(limited(0))
+		for range 50 { // a second's answers
+			p.note(nil)
+		}
+		if got := p.limiter.Limit(); got < 58 || got > 60 {
+			t.Errorf("R6: the rate is %v/s a second after it was halved to 50, want 59", got)
+		}
+	})
+}
+
+// TestPaceAtOnce: as many look-ups run at once as begin, at the rate, while one runs: between 8 and 64. A 429 halves
+// that [R6].
+func TestPaceAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacer()
+		at := func(what string, want int) {
+			t.Helper()
+			if got := p.atOnce(); got != want {
+				t.Errorf("R6: %s %d run at once, want %d", what, got, want)
+			}
+		}
+		at("before the first answer", concurrency)
+		p.took(time.Second)
+		at("at 20/s of 1 s each", 20)
+		p.note(limited(0))
+		at("after a 429", 10)
+		p.note(limited(0)) // of the same pause
+		at("after a second one", 10)
+		for range 100 {
+			p.took(100 * time.Millisecond)
+		}
+		at("at 10/s of 100 ms each", concurrency)
+		for range 100 {
+			p.took(time.Minute)
+		}
+		at("however slow Gemini is", mostAtOnce)
+	})
+}
+
+// TestWindow: so many run at once, one more begins when one ends, and the end of a pass ends the wait.
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		size := 2
+		w := newWindow(func() int { return size })
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errNoTime)
+		defer cancel()
+		began := time.Now()
+		enter := func(want error, after time.Duration) {
+			t.Helper()
+			if err := w.enter(ctx); !errors.Is(err, want) || time.Since(began) != after {
+				t.Errorf("R6: %v after %v, want %v after %v", err, time.Since(began), want, after)
+			}
+		}
+		enter(nil, 0)
+		enter(nil, 0)
+		time.AfterFunc(time.Second, w.leave)
+		enter(nil, time.Second)
+		size = 1
+		time.AfterFunc(time.Second, w.leave) // one too many still runs
+		time.AfterFunc(2*time.Second, w.leave)
+		enter(nil, 3*time.Second)
+		enter(errNoTime, time.Minute)
+		w.leave()
+		enter(errNoTime, time.Minute) // there is room, and no time
 	})
 }
 

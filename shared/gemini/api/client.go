@@ -16,6 +16,8 @@ const (
 	maxHeaderBytes = 64 << 10
 	// headerTimeout ends a request whose answer does not begin.
 	headerTimeout = time.Minute
+	// idleConnections are kept to one host.
+	idleConnections = 64
 )
 
 // Options says how to reach Gemini.
@@ -103,6 +105,8 @@ var bounded = sync.OnceValue(func() http.RoundTripper {
 	}
 	transport = transport.Clone()
 	transport.ResponseHeaderTimeout, transport.MaxResponseHeaderBytes = headerTimeout, maxHeaderBytes
+	// A pass asks up to 64 times at once, which without HTTP/2 are as many connections.
+	transport.MaxIdleConnsPerHost = idleConnections
 	return transport
 })
 

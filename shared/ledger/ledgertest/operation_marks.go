@@ -99,6 +99,36 @@ var operationMarks = join([]ledgerTest{
 		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 1)
 		equal(w, "marks", len(w.marked()), 0)
 	}},
+	{"a page that is prepared while another is looked up leaves the other marked [R6]", func(w *world) {
+		w.aged()
+		w.name = nameOf(w, "batches/other")
+		w.aged()
+		k, page := w.lookups(w.ledger())
+		if len(page) != 2 {
+			w.Fatalf("%d operations are due", len(page))
+		}
+		for i := range page {
+			if err := k.Prepare(w.ctx, page[i:i+1], true); err != nil {
+				w.Fatal(err)
+			}
+		}
+		if _, err := k.Claim(w.ctx, page[0]); err != nil {
+			w.Fatal(err)
+		}
+		if marks := w.marked(); len(marks) != 1 || len(marks[0].Moved) != 2 {
+			w.Errorf("the marks are %+v", marks)
+		}
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 2)
+	}},
+	{"what is prepared and not claimed leaves no mark at the end of the pass", func(w *world) {
+		w.aged()
+		k, page := w.lookups(w.ledger())
+		if err := k.Prepare(w.ctx, page, true); err != nil {
+			w.Fatal(err)
+		}
+		w.ended(k)
+		equal(w, "there are marks", w.document(marksPath).Exists(), false)
+	}},
 	{"a pass that dies before the move costs nothing [R6]", func(w *world) {
 		w.aged()
 		k, page := w.lookups(w.ledger())
