@@ -34,7 +34,7 @@ func TestRegister(t *testing.T) {
 	submitted := time.Date(2026, 1, 22, 11, 30, 0, 123456000, time.UTC)
 	if rec.Key != "batches/abc" || rec.Name != "batches/abc" || rec.JobKind != "review" ||
 		rec.State != operation.Pending || !rec.Registered ||
-		!rec.SubmittedAt.Equal(submitted) || !rec.DueAt.Equal(submitted.Add(90*time.Second)) || rec.CorrelationID != "c-1" ||
+		!rec.SubmittedAt.Equal(submitted) || !rec.DueAt.Equal(noon) || rec.CorrelationID != "c-1" || // not before now [L4]
 		string(rec.Metadata) != `{"a":[true],"b":1}` || !rec.CreatedAt.Equal(noon) || !rec.ExpireAt.IsZero() {
 		t.Errorf("the record is %+v", rec)
 	}

@@ -34,7 +34,7 @@
 //	passes/batches
 //	    The parts that count as batches that run, by Advance alone.
 //	passes/lookups
-//	    The marks of the passes, and how the last one ended, by Lookups alone.
+//	    The marks of the passes, how the last one ended, and where the next begins to read, by Lookups alone.
 //	passes/webhook
 //	    The deliveries that the webhook refused in a row, by AddRefusals alone [W1].
 //	settings/planning

@@ -30,7 +30,7 @@ func (l Effects) Requeue(ctx context.Context, d DueEffect, passStart time.Time) 
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, l.unsent(ctx, what, d))
+	return errors.Join(err, l.unsent(ctx, what, d, passStart))
 }
 
 // requeueIntervals returns after how many intervals an effect with so many unanswered messages is
@@ -41,9 +41,10 @@ func (l *protocol) requeueIntervals(unanswered int) int {
 }
 
 // unsent takes back the count of a message that was not published, unless the effect has changed
-// since. It does so even when the caller's time is over, within a time of its own: where that ends,
-// the error is ErrUnavailable and not the context's, which would be the caller's.
-func (l *protocol) unsent(ctx context.Context, what string, d DueEffect) error {
+// since. The effect is due again when it was, or when the pass began. It does so even when the caller's
+// time is over, within a time of its own: where that ends, the error is ErrUnavailable and not the
+// context's, which would be the caller's.
+func (l *protocol) unsent(ctx context.Context, what string, d DueEffect, passStart time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer cancel()
 	what += ", which was not published"
@@ -56,7 +57,7 @@ func (l *protocol) unsent(ctx context.Context, what string, d DueEffect) error {
 		if err != nil || effect.Version != d.Effect.Version+1 {
 			return err
 		}
-		effect.Unanswered, effect.DueAt = d.Effect.Unanswered, d.Effect.DueAt
+		effect.Unanswered, effect.DueAt = d.Effect.Unanswered, dueFrom(d.Effect.DueAt, passStart)
 		return l.commit(ctx, l.writeEffect(snapshot.Documents[0], effect))
 	})
 	if err != nil && ctx.Err() != nil {

@@ -140,6 +140,7 @@ func (l *protocol) writeIntent(d Document, intent Intent, now time.Time) Write {
 	if intent.CreatedAt.IsZero() {
 		intent.CreatedAt = operation.Instant(now)
 	}
+	before := intent.DueAt
 	intent.GiveUpAt, intent.DueAt, intent.ExpireAt = time.Time{}, l.nextSearch(intent, now), time.Time{}
 	switch {
 	case intent.State == IntentOpen:
@@ -151,6 +152,9 @@ func (l *protocol) writeIntent(d Document, intent Intent, now time.Time) Write {
 		}
 	case intent.DueAt.IsZero():
 		intent.ExpireAt = operation.Instant(now.Add(2 * l.settings.Retention))
+	}
+	if !intent.DueAt.IsZero() && !intent.DueAt.Equal(before) {
+		intent.DueAt = dueFrom(intent.DueAt, now)
 	}
 	return Write{Path: d.Path, Token: d.Token, Data: intent}
 }

@@ -32,6 +32,8 @@ type Marks struct {
 	// EnabledAt says of each webhook of the configured address, by its id, when the last pass began that
 	// saw it enabled; those that Gemini no longer has are not in it.
 	EnabledAt map[string]time.Time `json:"enabledAt,omitempty" firestore:"enabledAt,omitempty"`
+	// Scans says where passes begin to read; absent where none has found it.
+	Scans *Scans `json:"scans,omitempty" firestore:"scans,omitempty"`
 }
 
 // A Mark says what one pass may have postponed without having an answer.
@@ -63,6 +65,7 @@ type Lookups struct {
 	last         *Pass    // how this pass ended; nil before Report
 	// webhooks are those that this pass found, with whether they are enabled; nil: it found none
 	webhooks map[string]bool
+	scans    map[string]scanning // by collection
 
 	mu sync.Mutex
 	// prepared are marked, and not claimed yet: pages overlap. open are postponed for longer than an
@@ -112,7 +115,7 @@ func (k *Lookups) Recover(ctx context.Context) []error {
 		}
 		handled := true
 		for _, looked := range mark.Moved {
-			if err := k.ledger.restore(ctx, mark, looked); err != nil {
+			if err := k.ledger.restore(ctx, mark, looked, k.start); err != nil {
 				errs = append(errs, err)
 				handled = handled && Permanent(err) && !errors.Is(err, ErrNewer) // a later pass may be of the newer revision
 			}
@@ -129,9 +132,10 @@ func (l *protocol) longest() time.Duration {
 	return max(waitingFactor*l.settings.Interval, l.settings.LookupMaxInterval)
 }
 
-// restore makes an operation due one interval after the mark's pass began. If its number of
-// attempts differs, another pass has looked it up since, or this one never did.
-func (l *protocol) restore(ctx context.Context, mark Mark, looked LookedUp) error {
+// restore makes an operation due one interval after the mark's pass began, or where that has passed at
+// passStart. If its number of attempts differs, another pass has looked it up since, or this one never
+// did.
+func (l *protocol) restore(ctx context.Context, mark Mark, looked LookedUp, passStart time.Time) error {
 	return l.retry(ctx, "making "+string(looked.Key)+" due again", func(int) error {
 		snapshot, err := l.store.Get(ctx, OperationPath(looked.Key))
 		if err != nil {
@@ -145,7 +149,7 @@ func (l *protocol) restore(ctx context.Context, mark Mark, looked LookedUp) erro
 		if rec.LookUps != looked.Attempts || !rec.DueAt.After(mark.Start.Add(l.settings.Interval)) {
 			return nil
 		}
-		rec.DueAt = l.next(mark.Start, 1)
+		rec.DueAt = dueFrom(l.next(mark.Start, 1), passStart)
 		_, write := l.writeRecord(doc, rec, now)
 		return l.commit(ctx, write)
 	})
@@ -265,12 +269,13 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: marks,
 			Last: k.lastPass(), EnabledAt: k.enabledAt(),
 		}
+		next.Scans = k.storedScans(next.Version)
 		same := len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks))
 		if same && reflect.DeepEqual(next.Last, k.marks.Last) {
 			return nil // or an earlier try was made, and its answer was lost
 		}
 		write := Write{Path: marksPath, Token: k.token, Data: next}
-		if len(marks) == 0 && next.Last == nil && len(next.EnabledAt) == 0 {
+		if len(marks) == 0 && next.Last == nil && len(next.EnabledAt) == 0 && next.Scans == nil {
 			next, write.Data = Marks{}, nil
 		}
 		tokens, err := k.ledger.store.Commit(ctx, write)

@@ -164,7 +164,7 @@ func (l *protocol) merge(rec operation.Record, r Registration, now time.Time) (o
 		}
 	}
 	if !rec.Settled() && rec.Abandoned == nil && rec.DueAt.IsZero() {
-		rec.DueAt = rec.Submitted().Add(l.settings.Grace)
+		rec.DueAt = dueFrom(rec.Submitted().Add(l.settings.Grace), now)
 	}
 	return rec, err
 }

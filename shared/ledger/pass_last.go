@@ -162,6 +162,7 @@ func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: k.marks.Marks,
 			Last: &last, EnabledAt: k.marks.EnabledAt,
 		}
+		next.Scans = k.storedScans(next.Version)
 		return l.commit(ctx, Write{Path: marksPath, Token: k.token, Data: next})
 	})
 }

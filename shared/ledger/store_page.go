@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // A Page is a part of a query's result, in the query's order.
@@ -15,6 +16,8 @@ type Page[T any] struct {
 	Broken []Broken
 	// Next continues behind the last document; it is the zero Cursor at the end.
 	Next Cursor
+	// First is the time of the first document that a query found; zero: none.
+	First time.Time
 }
 
 // ErrForeign: a document's path is not that of the key that it holds. It belongs to another program
@@ -74,6 +77,9 @@ func find[T any](ctx context.Context, store Store, q Query, read func(Document) 
 		} else {
 			page.Broken = append(page.Broken, broken(doc, err))
 		}
+	}
+	if len(found) > 0 {
+		page.First = found[0].At
 	}
 	if len(found) == q.Limit {
 		last := found[len(found)-1]

@@ -9,14 +9,21 @@ import (
 
 // Every query of the ledger is made here: the indexes of a deployment follow from their shapes.
 
-// queryDue: a collection group, by dueAt, up to now.
+// queryDue: a collection group, by dueAt, up to now. A cursor without a path says from when on.
 func queryDue(collection string, now time.Time, after Cursor, limit int) Query {
-	return Query{Collection: collection, OrderBy: FieldDueAt, NotAfter: now, After: after, Limit: limit}
+	q := queryOpen(collection, after, limit)
+	q.NotAfter = now
+	return q
 }
 
-// queryOpen: a collection group, everything with a dueAt, by dueAt.
+// queryOpen: a collection group, everything with a dueAt, by dueAt. A cursor without a path says from when
+// on.
 func queryOpen(collection string, after Cursor, limit int) Query {
-	return Query{Collection: collection, OrderBy: FieldDueAt, After: after, Limit: limit}
+	q := Query{Collection: collection, OrderBy: FieldDueAt, After: after, Limit: limit}
+	if after.Path == "" {
+		q.NotBefore = after.At
+	}
+	return q
 }
 
 // queryFar: a collection group, by dueAt, from a time on.

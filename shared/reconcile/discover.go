@@ -31,7 +31,8 @@ func (p *pass) discover(ctx context.Context) error {
 	if !waiting.any {
 		return s.err
 	}
-	return each(ctx, p.count, newWindow(few), p.start, p.Ledger.Intents.Due, nil,
+	find := behind(p.lookups, ledger.IntentsCollection, p.Ledger.Intents.Due)
+	return each(ctx, p.count, newWindow(few), p.start, find, nil,
 		func(due ledger.DueIntent) error { return p.intent(ctx, due, s) })
 }
 

@@ -66,6 +66,29 @@ func (w *window) leave() {
 	}
 }
 
+// A finder finds a page of the documents that were due at a pass's start.
+type finder[T any] func(
+	ctx context.Context, passStart time.Time, after ledger.Cursor, limit int,
+) (ledger.Page[T], error)
+
+// behind returns find, which begins behind what has ended of a collection, and says what it found first.
+// Without the look-ups of a pass it begins at the beginning.
+func behind[T any](k *ledger.Lookups, collection string, find finder[T]) finder[T] {
+	if k == nil {
+		return find
+	}
+	return func(ctx context.Context, passStart time.Time, after ledger.Cursor, limit int) (ledger.Page[T], error) {
+		if after.Path != "" {
+			return find(ctx, passStart, after, limit)
+		}
+		page, err := find(ctx, passStart, k.ScanFrom(collection), limit)
+		if err == nil {
+			k.Scanned(collection, page.First)
+		}
+		return page, err
+	}
+}
+
 // each calls do for every item that was due at passStart, as many at once as w allows. It reads the next
 // page while it works on one, and waits for no page to end. Where before is not nil, each page is given
 // to it first. It stops where ctx ends, or at the end of a page after do returned an error, and counts
@@ -73,8 +96,7 @@ func (w *window) leave() {
 // read.
 func each[T any](
 	ctx context.Context, count *counter, w *window, passStart time.Time,
-	find func(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[T], error),
-	before func([]T), do func(T) error,
+	find finder[T], before func([]T), do func(T) error,
 ) error {
 	read := func(after ledger.Cursor) (ledger.Page[T], error) {
 		page, err := find(ctx, passStart, after, pageSize)

@@ -26,8 +26,12 @@ type intents struct {
 func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 	w.since = p.start
 	var due time.Time // of the last one
+	open := func(ctx context.Context, _ time.Time, after ledger.Cursor, limit int) (ledger.Page[ledger.DueIntent], error) {
+		return p.Ledger.Intents.Waiting(ctx, after, limit)
+	}
+	find := behind(p.lookups, ledger.IntentsCollection, open)
 	for after := (ledger.Cursor{}); ; {
-		page, err := p.Ledger.Intents.Waiting(ctx, after, pageSize)
+		page, err := find(ctx, p.start, after, pageSize)
 		if err != nil {
 			return w, err
 		}

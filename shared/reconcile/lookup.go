@@ -34,7 +34,8 @@ func (p *pass) lookUp(ctx context.Context) error {
 		p.listing.prepare(ctx, batchesAmong(page))
 	}
 	window := newWindow(p.pace.atOnce)
-	return each(ctx, p.count, window, p.start, p.Ledger.Operations.Due, prepare, func(due ledger.DueOperation) error {
+	find := behind(p.lookups, ledger.OperationsCollection, p.Ledger.Operations.Due)
+	return each(ctx, p.count, window, p.start, find, prepare, func(due ledger.DueOperation) error {
 		p.count.add(&p.count.Due)
 		return p.lookUpOne(ctx, due)
 	})

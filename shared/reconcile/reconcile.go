@@ -21,8 +21,8 @@
 // page, so that a pass that dies delays it by one interval, too [R6]. No operation is ever closed
 // without a terminal state from Gemini [R4].
 //
-// At its end a pass stores when it was, what it did, and what it knows of the webhook and of a pause:
-// one write, by which an operator sees that passes run.
+// At its end a pass stores when it was, what it did, what it knows of the webhook and of a pause, and where
+// the next one begins to read [L4]: one write, by which an operator sees that passes run.
 package reconcile
 
 import (

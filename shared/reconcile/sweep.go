@@ -17,7 +17,8 @@ func (p *pass) sweep(ctx context.Context) error {
 			p.count.oldest(&p.count.OldestEffectSeconds, p.start, due.Effect.ClaimableAt) // the sweep itself moves dueAt
 		}
 	}
-	return each(ctx, p.count, newWindow(few), p.start, p.Ledger.Effects.Due, measure, func(due ledger.DueEffect) error {
+	find := behind(p.lookups, ledger.EffectsCollection, p.Ledger.Effects.Due)
+	return each(ctx, p.count, newWindow(few), p.start, find, measure, func(due ledger.DueEffect) error {
 		switch err := p.Ledger.Effects.Requeue(ctx, due, p.start); {
 		case err == nil:
 			p.count.add(&p.count.EffectsRequeued)

@@ -108,7 +108,29 @@ func (c *checker) committed(writes []ledger.Write) {
 		if j, ok := w.Data.(job.Job); ok {
 			c.conserved(j)
 		}
+		if _, ok := w.Data.(ledger.Marks); ok {
+			for _, d := range c.w.store.documents {
+				c.found(d)
+			}
+		} else {
+			c.found(c.w.store.documents[w.Path])
+		}
 	}
+}
+
+// found checks that a document is not due before the time at which passes begin to read, unless the clock was
+// set: then they read from the beginning [L4].
+func (c *checker) found(d *document) {
+	if d == nil || d.times.DueAt.IsZero() || len(c.w.store.clock.sets) > 0 {
+		return
+	}
+	marks, _ := dataOf[ledger.Marks](c.w.store.documents[ledger.PassesCollection+"/lookups"])
+	if marks.Scans == nil || marks.Scans.Version != marks.Version {
+		return
+	}
+	from := marks.Scans.Of[d.path.Collection()].From
+	c.must(!d.times.DueAt.Before(from), "%s is due at %v, and passes begin to read at %v [L4]",
+		d.path, d.times.DueAt, from)
 }
 
 func dataOf[T any](d *document) (T, bool) {

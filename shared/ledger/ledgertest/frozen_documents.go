@@ -82,9 +82,10 @@ func FrozenDocuments() []Frozen {
 		{Kind: "marks", Data: frozenMarks(), Added: map[string]string{
 			"Last":      "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
 			"EnabledAt": seenEnabled,
+			"Scans":     beganAt,
 		}},
 		// the same document, since its passes report how they end
-		{Kind: "pass", Data: frozenPass(), Added: map[string]string{"EnabledAt": seenEnabled}},
+		{Kind: "pass", Data: frozenPass(), Added: map[string]string{"EnabledAt": seenEnabled, "Scans": beganAt}},
 		{Kind: "refusals", Data: ledger.Refusals{
 			Schema: 1, Version: 2, Count: 20, Reason: "signature", FirstAt: at(1), LastAt: at(2), AcceptedAt: at(3),
 		}},
@@ -100,6 +101,9 @@ func FrozenDocuments() []Frozen {
 
 // seenEnabled says why an older revision does no harm to a webhook's EnabledAt.
 const seenEnabled = "lasting: Gemini had the webhook enabled then; without a later time an alert waits for AlertEvery"
+
+// beganAt says why an older revision does no harm to where passes begin to read.
+const beganAt = "stamped: with the version; after an older revision's write a pass reads from the beginning"
 
 func frozenMarks() ledger.Marks {
 	return ledger.Marks{Schema: 1, Version: 2, Marks: []ledger.Mark{{

@@ -40,7 +40,7 @@ var operationRead = []ledgerTest{
 	{"lists, by state, collection and what is waited for [L4]", func(w *world) {
 		for i, raw := range []string{"batches/a", "operations/b", "batches/c", "operations/d", "batches/e"} {
 			w.name = nameOf(w, raw)
-			r := ledger.Registration{Name: w.name, SubmittedAt: w.start.Add(-time.Duration(i) * time.Hour)}
+			r := ledger.Registration{Name: w.name, SubmittedAt: w.start.Add(-time.Duration(i) * time.Second)}
 			if _, err := w.ledger().Operations.Register(w.ctx, r); err != nil {
 				w.Fatal(err)
 			}

@@ -55,6 +55,7 @@ var ledgerGroups = []struct {
 	{"OperationMarks", operationMarks},
 	{"Leap", leapTests},
 	{"PassLast", passLast},
+	{"PassScan", passScan},
 	{"PassRefusals", passRefusals},
 	{"SettingsStored", settingsStored},
 	{"EffectRequeue", effectRequeue},

@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"maps"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const (
+	// scanLag is how long before its start a pass lets the next ones begin to read. It is longer than a pass
+	// and a commit together: what becomes due is due no earlier than its commit read the time, or than its
+	// pass began.
+	scanLag = 15 * time.Minute
+	// fullScanEvery is how often a pass reads from the beginning, whatever was found before.
+	fullScanEvery = time.Hour
+)
+
+// Scans are where passes begin to read, by collection. They count while Version is that of their document: an
+// older revision, which may write what is due before, leaves them as they are [L5].
+type Scans struct {
+	Version int64           `json:"version" firestore:"version"`
+	Of      map[string]Scan `json:"of" firestore:"of"`
+}
+
+// scansOf returns the scans of marks that count; nil: none.
+func scansOf(marks Marks) map[string]Scan {
+	if marks.Scans == nil || marks.Scans.Version != marks.Version {
+		return nil
+	}
+	return marks.Scans.Of
+}
+
+// A Scan says from when on passes read the due documents of one collection. A store that keeps the index
+// entries of what has ended, as Firestore does for a while, passes them all otherwise [L4].
+//
+// No open document is due before From, except what an older revision writes, or a restored backup or a
+// clock that was set back leaves there. A full scan finds that, within an hour.
+type Scan struct {
+	From time.Time `json:"from" firestore:"from"`
+	At   time.Time `json:"at" firestore:"at"`     // when the pass began that found From
+	Full time.Time `json:"full" firestore:"full"` // when the last pass began that read from the beginning
+}
+
+// scanning is what one pass has read of a collection.
+type scanning struct {
+	from   Cursor // the zero one: from the beginning
+	read   bool
+	oldest time.Time // of what it found; zero: nothing
+}
+
+// ScanFrom returns where this pass begins to read a collection in the order of dueAt. It is the beginning
+// once an hour, after a leap of the store's clock or a restore, and where no pass has stored a Scan.
+func (k *Lookups) ScanFrom(collection string) Cursor {
+	if begun, ok := k.scans[collection]; ok {
+		return begun.from
+	}
+	s, begun := scansOf(k.marks)[collection], scanning{}
+	behind := !s.At.IsZero() && !s.At.After(k.start) && !s.Full.After(k.start) && k.start.Sub(s.Full) < fullScanEvery &&
+		(k.leapt.IsZero() || k.leapt.Before(s.Full)) && !k.ledger.settings.RestoredAt.After(s.Full)
+	if behind {
+		begun.from.At = s.From
+	}
+	if k.scans == nil {
+		k.scans = map[string]scanning{}
+	}
+	k.scans[collection] = begun
+	return begun.from
+}
+
+// Scanned records that this pass has read the first page from ScanFrom on, and when its first document was
+// due; zero: it has none. Report stores what that says for later passes.
+func (k *Lookups) Scanned(collection string, first time.Time) {
+	s := k.scans[collection]
+	s.read, s.oldest = true, first
+	k.scans[collection] = s
+}
+
+// storedScans is the scans' part of the marks in a version: with what this pass has read, once it has ended. A
+// full scan that failed counts, or a store that cannot answer it would let every pass fail.
+func (k *Lookups) storedScans(version int64) *Scans {
+	all := map[string]Scan{}
+	maps.Copy(all, scansOf(k.marks))
+	for collection, s := range k.scans {
+		if k.last == nil {
+			break
+		}
+		next := all[collection]
+		if s.from.At.IsZero() {
+			next.Full = k.start
+		}
+		if s.read {
+			oldest := k.start
+			if !s.oldest.IsZero() && s.oldest.Before(oldest) {
+				oldest = s.oldest
+			}
+			next.From, next.At = operation.Instant(oldest.Add(-scanLag)), k.start
+		}
+		all[collection] = next
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &Scans{Version: version, Of: all}
+}
+
+// dueFrom returns when a document becomes due that would have been due at due: not before now, where passes
+// may have read already.
+func dueFrom(due, now time.Time) time.Time {
+	if due.Before(now) {
+		due = now
+	}
+	return operation.Instant(due)
+}
