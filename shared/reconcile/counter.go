@@ -50,6 +50,7 @@ type counter struct {
 	sync.Mutex
 	Summary
 	denied sync.Once
+	long   sync.Once // Gemini's list was too long
 	// succeeded counts the operations that this pass settled as SUCCEEDED. Gemini delivers an event
 	// for each of those, and for only some of the other terminal states.
 	succeeded int

@@ -55,7 +55,7 @@ func (p *pass) listForJobs(ctx context.Context) {
 	if !running.Active() {
 		return
 	}
-	listed, err := p.listing.all(ctx)
+	listed, err := p.listAll(ctx)
 	if err != nil && !errors.Is(err, errLongList) { // of a long list its beginning counts
 		p.count.fail(ctx, "counting Gemini's unfinished batches", err)
 		return
@@ -88,6 +88,18 @@ func (p *pass) listForJobs(ctx context.Context) {
 	}
 }
 
+// listAll returns Gemini's list as far as a pass reads it. That it goes on behind that is alerted, once a pass.
+func (p *pass) listAll(ctx context.Context) ([]lookup.Batch, error) {
+	listed, err := p.listing.all(ctx)
+	if errors.Is(err, errLongList) {
+		p.count.long.Do(func() {
+			p.Log.WarnContext(ctx, "Gemini lists more batches than a pass reads: no batch behind those is found",
+				"event", "alert", "reason", "long-list", "error", err)
+		})
+	}
+	return listed, err
+}
+
 // maxClockSkew is how far Gemini's clock may be behind the store's, so that a batch seems to be
 // older than its intent.
 const maxClockSkew = time.Hour
@@ -109,7 +121,7 @@ func (p *pass) oldest(since time.Time) time.Time {
 func (p *pass) search(ctx context.Context, since time.Time) search {
 	s := search{listed: map[string]string{}}
 	intended, adopted := p.oldest(since), p.oldest(p.start)
-	listed, err := p.listing.all(ctx)
+	listed, err := p.listAll(ctx)
 	if err != nil {
 		p.count.fail(ctx, "listing Gemini's batches", err) // the listed ones are handled all the same
 	}

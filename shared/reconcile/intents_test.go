@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -188,11 +189,14 @@ func TestListNeverCompletes(t *testing.T) {
 		answer func(rw http.ResponseWriter, page int64)
 		lists  int64
 		says   string
+		alerts []string
 	}{
 		"no end": {func(rw http.ResponseWriter, page int64) {
 			_, _ = fmt.Fprintf(rw, `{"operations":[],"nextPageToken":"%d"}`, page)
-		}, 200, "more than 200 pages"},
-		"refused": {func(rw http.ResponseWriter, _ int64) { rw.WriteHeader(http.StatusForbidden) }, 1, "not read to its end"},
+		}, 200, "more than 200 pages", []string{"<nil> long-list"}},
+		"refused": {func(rw http.ResponseWriter, _ int64) {
+			rw.WriteHeader(http.StatusForbidden)
+		}, 1, "not read to its end", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,8 +211,11 @@ func TestListNeverCompletes(t *testing.T) {
 			})
 			w.clock.Advance(stuckAfter)
 			w.pass(reconcile.Summary{Errors: 1})
-			if intent := w.intent("c-1"); intent.State != ledger.IntentOpen || lists.Load() != c.lists || len(w.alerted()) != 0 {
+			if intent := w.intent("c-1"); intent.State != ledger.IntentOpen || lists.Load() != c.lists {
 				t.Errorf("G6: %+v after %d lists", intent, lists.Load())
+			}
+			if alerts := w.alerted(); !slices.Equal(alerts, c.alerts) {
+				t.Errorf("G6: alerts %q, want %q", alerts, c.alerts)
 			}
 			w.clock.Advance(stuckAfter - time.Second)
 			w.pass(reconcile.Summary{Errors: 1})

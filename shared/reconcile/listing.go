@@ -17,7 +17,7 @@ const (
 	// worthAPage is how many batches must be due for each page that is read to find them. So listing
 	// takes at most a tenth more requests than a look-up of each, and usually far fewer.
 	worthAPage = 10
-	// maxPages bounds the pages that one pass reads.
+	// maxPages bounds the pages that one pass reads: 20,000 batches [G6].
 	maxPages = 200
 	// findPages bounds the pages that are read for one batch whose look-up fails.
 	findPages = 5

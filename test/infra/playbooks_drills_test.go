@@ -104,6 +104,16 @@ var drillsOfPasses = []drill{
 		after: (*oncall).tick,
 	},
 	{
+		playbook: "long-list", about: "ended batches were never deleted", signal: "long-list",
+		trouble: func(o *oncall, _ *shell) {
+			o.intended("c-1", operation.Batches)
+			o.longList()
+			o.tick()
+		},
+		sees: []string{"more than 200 pages", "c-1"}, repaired: func(o *oncall, _ *shell) { o.sim.ClearAnswers() },
+		after: (*oncall).tick, gone: []string{"200 pages"},
+	},
+	{
 		playbook: "overdue", about: "effects are paused", signal: "overdue",
 		trouble: func(o *oncall, s *shell) {
 			o.pause("true")

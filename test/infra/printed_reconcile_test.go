@@ -50,6 +50,11 @@ func (w *world) endpoint(state string) *sharedreconcile.Endpoint {
 	return at
 }
 
+// longList makes Gemini's list one that has no end.
+func (w *world) longList() {
+	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{"nextPageToken":"more"}`), Times: -1})
+}
+
 // found returns the situation in which a pass finds a batch in a state.
 func found(state geminisim.State, want ...string) situation {
 	return situation{"reconcile: a batch is in " + string(state), func(w *world) {
@@ -152,6 +157,11 @@ var ofReconcile = []situation{
 		w.forget()
 		w.pass(nil)
 	}, []string{"passes", "look-ups-without-answer", "missing", "overdue"}},
+	{"reconcile: Gemini's list does not end", func(w *world) {
+		w.intended("c-1", operation.Batches)
+		w.longList()
+		w.pass(nil)
+	}, []string{"passes", "long-list", "reconcile-errors"}},
 	{"reconcile: an intent of which nothing came", func(w *world) {
 		w.intended("c-1", operation.Interactions)
 		w.clock.Advance(w.ledger.Settings().StuckAfter)
