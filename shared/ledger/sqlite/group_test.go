@@ -17,7 +17,7 @@ type doc struct{ Text string }
 
 func put(t *testing.T, s *Store, path ledger.Path) *member {
 	t.Helper()
-	r, err := encode(ledger.Write{Path: path, Data: doc{"x"}})
+	r, err := new(Store).encode(ledger.Write{Path: path, Data: doc{"x"}})
 	if err != nil {
 		t.Fatal(err)
 	}

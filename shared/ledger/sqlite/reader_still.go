@@ -56,6 +56,15 @@ const maxReopens = 3
 // reading runs a read of the file. Where the file has changed by its end, the file is opened again, and
 // read again.
 func (s *Store) reading(ctx context.Context, read func() error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	select { // not in database/sql: it would watch the context of the whole read
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if s.still == nil {
 		return read()
 	}

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -40,7 +41,7 @@ const (
 	busyTimeout = 10 * time.Second
 	// busyStep is how long SQLite itself waits: no context ends that wait.
 	busyStep = 100 * time.Millisecond
-	// readers is how many queries run at once.
+	// readers is how many reads run at once.
 	readers = 8
 )
 
@@ -57,6 +58,8 @@ type Store struct {
 	queries                                                             *prepared // of read
 
 	queue queue
+	times sync.Map      // the places of the times in a struct, by its type
+	slots chan struct{} // holds a value for each read that runs
 
 	indexed bool // the file has the indexes of indexes.sql
 
@@ -72,13 +75,13 @@ type Store struct {
 // same. The database of another program is refused, and so is a path where the log of a file lies that
 // is gone.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
-	s := &Store{now: now, clock: newClock(now), queries: newPrepared()}
+	s := &Store{now: now, clock: newClock(now), queries: newPrepared(), slots: make(chan struct{}, readers)}
 	err := create(ctx, path)
 	if err == nil {
 		s.write, err = open(path, 1, busyStep)
 	}
 	if err == nil {
-		s.read, err = open(path, readers, busyTimeout)
+		s.read, err = open(path, readers+2, busyTimeout) // two for a backup and for Expire
 	}
 	if err == nil {
 		err = s.migrate(ctx)
