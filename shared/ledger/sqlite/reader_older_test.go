@@ -21,7 +21,8 @@ func TestFileOfAnOlderRevision(t *testing.T) {
 	older := raw(t, path, schema+"PRAGMA journal_mode = WAL; PRAGMA user_version = 2;")
 	insert := func(id string, state operation.State) {
 		t.Helper()
-		rec, err := new(Store).encode(ledger.Write{Path: ledger.OperationPath(operation.Key("batches/" + id)), Data: operation.Record{
+		path := ledger.OperationPath(operation.Key("batches/" + id))
+		rec, err := new(Store).encode(ledger.Write{Path: path, Data: operation.Record{
 			Schema: 1, Version: 1, Key: operation.Key("batches/" + id), Collection: operation.Batches, State: state,
 			Submission: operation.Submission{JobKind: "nightly"}, CreatedAt: time.Now(), SettledAt: time.Now(),
 		}})
