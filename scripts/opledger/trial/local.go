@@ -33,7 +33,6 @@ var (
 
 // localFlags are the flags of opledger local that are no options of the run.
 type localFlags struct {
-	store              string
 	keep, verbose, act bool
 	operator           string // whom the console proposes to record; empty: it only reads
 }
