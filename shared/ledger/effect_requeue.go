@@ -13,8 +13,8 @@ const maxRequeueWait = time.Hour
 // Requeue publishes an effect to the workers again. It moves the due time before it publishes, so
 // that two passes publish once [R5]. Each unanswered message doubles the wait for the next: with an
 // interval of 5 minutes 5, 10, 20 and 40 minutes, then an hour. A claim is an answer, and so are the
-// end of an attempt and Decline. Where the message cannot be published the effect is due again at
-// once, for the next pass.
+// end of an attempt and Decline. Where the message cannot be published the effect is due again for
+// the next pass.
 //
 // ErrConflict: another call has changed the effect; leave it alone. Any other error loses nothing:
 // the effect is due again within an hour.
@@ -41,9 +41,10 @@ func (l *protocol) requeueIntervals(unanswered int) int {
 }
 
 // unsent takes back the count of a message that was not published, unless the effect has changed
-// since. The effect is due again when it was, or when the pass began. It does so even when the caller's
-// time is over, within a time of its own: where that ends, the error is ErrUnavailable and not the
-// context's, which would be the caller's.
+// since. The effect is due at once: not before, where passes may have read already, and behind the start
+// of this pass, which would find it again. It does so even when the caller's time is over, within a time
+// of its own: where that ends, the error is ErrUnavailable and not the context's, which would be the
+// caller's.
 func (l *protocol) unsent(ctx context.Context, what string, d DueEffect, passStart time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer cancel()
@@ -57,7 +58,8 @@ func (l *protocol) unsent(ctx context.Context, what string, d DueEffect, passSta
 		if err != nil || effect.Version != d.Effect.Version+1 {
 			return err
 		}
-		effect.Unanswered, effect.DueAt = d.Effect.Unanswered, dueFrom(d.Effect.DueAt, passStart)
+		effect.Unanswered = d.Effect.Unanswered
+		effect.DueAt = dueFrom(dueFrom(d.Effect.DueAt, snapshot.ReadTime), behindPass(passStart))
 		return l.commit(ctx, l.writeEffect(snapshot.Documents[0], effect))
 	})
 	if err != nil && ctx.Err() != nil {

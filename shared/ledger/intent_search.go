@@ -126,11 +126,16 @@ func (l Intents) KeepName(ctx context.Context, correlationID string, name operat
 // the store's, and the intent may still be due.
 func (l Intents) Postpone(ctx context.Context, d DueIntent, passStart time.Time) (bool, error) {
 	write := l.writeIntent(d.doc, d.Intent, passStart)
+	postponed, ok := write.Data.(Intent)
+	waits := ok && !postponed.DueAt.IsZero()
+	if waits {
+		postponed.DueAt = dueFrom(postponed.DueAt, behindPass(passStart))
+		write.Data = postponed
+	}
 	if err := l.commit(ctx, write); err != nil {
 		return false, fmt.Errorf("claiming the intent %q for this pass: %w", d.Intent.CorrelationID, err)
 	}
-	postponed, ok := write.Data.(Intent)
-	return ok && !postponed.DueAt.IsZero(), nil
+	return waits, nil
 }
 
 // ProlongSearch keeps up a search whose time is over, for a pass that began at passStart. Gemini

@@ -22,9 +22,9 @@ type intents struct {
 }
 
 // waiting reads the open and abandoned intents, in due order, until one needs the list and all that
-// are due were read: this pass ends the search for no other. Where none is open it reads to the end, past
-// the index entries of intents that would have been given up by then: StuckAfter of those that cannot be
-// listed.
+// are due were read: this pass ends the search for no other. Where no open intent can be listed, it reads to
+// the end. It then passes the index entries of bound intents whose GiveUpAt is still ahead: those of the
+// last StuckAfter.
 func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 	w.since = p.start
 	var due time.Time // of the last one

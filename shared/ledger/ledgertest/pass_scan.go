@@ -49,16 +49,32 @@ var passScan = join([]ledgerTest{
 		equal(w, "an hour after the first", w.scansLater(4), time.Time{})
 		equal(w, "then again behind", w.scansLater(1).IsZero(), false)
 	}},
-	{"a pass that read nothing keeps what another found, and an hour is enough for one that fails", func(w *world) {
+	{"a full scan that fails keeps what another found, and is tried again after three intervals [L4]", func(w *world) {
 		w.scan()
 		kept := w.scansLater(1)
 		w.store.Advance(time.Hour)
-		k := w.begun(w.ledger())
-		equal(w, "the beginning", k.ScanFrom(ledger.OperationsCollection), ledger.Cursor{})
-		w.reported(k, 0) // its query failed
-		found := w.scansLater(1)
-		equal(w, "behind, after it", found.After(kept), true)
+		for range 2 {
+			k := w.begun(w.ledger())
+			equal(w, "the beginning", k.ScanFrom(ledger.OperationsCollection), ledger.Cursor{})
+			w.reported(k, 0) // its query failed
+			found := w.scansLater(2)
+			equal(w, "behind, after it", found.After(kept), true)
+			w.store.Advance(w.settings.Interval)
+		}
+		equal(w, "tried again", w.scan(), time.Time{})
 		equal(w, "other collections", w.begun(w.ledger()).ScanFrom(ledger.EffectsCollection), ledger.Cursor{})
+	}},
+	{"what a pass found is kept from one that began before it [L4]", func(w *world) {
+		w.scan()
+		w.store.Advance(time.Hour)
+		w.register()
+		w.store.Advance(time.Hour)
+		early := w.begun(w.ledger())
+		early.ScanFrom(ledger.OperationsCollection)
+		early.Scanned(ledger.OperationsCollection, time.Time{}) // before it was registered
+		w.scan()
+		w.reported(early, 0)
+		equal(w, "begins", w.scansLater(1), w.record().DueAt.Add(-scanLag))
 	}},
 	{"where the clock has leapt, a pass reads from the beginning [R6]", func(w *world) {
 		w.scan()

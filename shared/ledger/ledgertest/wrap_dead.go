@@ -10,8 +10,8 @@ import (
 )
 
 // A DeadEntries is a store that keeps the index entries of dueAt which documents had before, as Firestore
-// does for hours. It counts those that queries pass. It is safe for concurrent use, but for commits of one
-// document at once.
+// does for hours. It counts those that queries pass. It is safe for concurrent use, except for
+// concurrent commits of one document.
 type DeadEntries struct {
 	ledger.Store
 	mu     sync.Mutex

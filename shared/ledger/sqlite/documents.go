@@ -60,7 +60,7 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 // SQLite takes half as long without a list in JSON.
 func (s *Store) rowsOf(ctx context.Context, paths []ledger.Path) (*sql.Rows, error) {
 	if len(paths) <= 2 {
-		// It ends by itself, in microseconds. To watch a context takes as long.
+		// It ends by itself: in microseconds, or after busyTimeout. To watch a context takes as long.
 		return s.get.QueryContext(context.WithoutCancel(ctx), string(paths[0]), string(paths[len(paths)-1]))
 	}
 	list, err := json.Marshal(paths)
