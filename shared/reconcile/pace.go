@@ -13,7 +13,7 @@ import (
 )
 
 // The rate of requests to Gemini, per second. Gemini documents no limit, so the rate adapts. Every answer
-// raises it by 1: from 20 to 200 in 3 s. Every 429 halves it; from the first on it rises by 10 each second.
+// raises it by 1: from 20 to 200 in 3 s. A 429 halves it; from the first on it rises by 10 each second at most.
 const (
 	firstRate    = 20
 	leastRate    = 1
@@ -38,7 +38,7 @@ type pacer struct {
 	mu      sync.Mutex
 	until   time.Time     // no request is allowed before
 	slowed  bool          // there was a 429, or a Retry-After
-	mean    time.Duration // of a look-up, from its turn to its end; 0: none has ended
+	mean    time.Duration // of a look-up, its waits among them; 0: none has ended
 }
 
 func newPacer() *pacer { return &pacer{limiter: rate.NewLimiter(firstRate, concurrency)} }
@@ -119,7 +119,8 @@ func (p *pacer) atOnce() int {
 }
 
 // slowDown records a 429 or a Retry-After. after is the wait that Gemini asks for; 0: none. Several
-// about requests that were made before a pause count once.
+// about requests that were made before a pause count once, as long as they end within its length and the mean
+// time of a look-up.
 func (p *pacer) slowDown(after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +128,7 @@ func (p *pacer) slowDown(after time.Duration) {
 		after = defaultPause
 	}
 	p.slowed = true
-	if time.Until(p.until) <= 0 {
+	if time.Since(p.until) >= p.mean {
 		p.limiter.SetLimit(max(p.limiter.Limit()/2, leastRate))
 	}
 	if until := time.Now().Add(after); until.After(p.until) {
