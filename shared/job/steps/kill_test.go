@@ -18,9 +18,9 @@ import (
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	eachStory(t, func(t *testing.T, s story, after bool) {
-		stride := harness.Soak(t, 8, 8, 1)
+		stride := harness.Soak(t, 24, 8, 1)
 		if s.name != "cancelled" { // which has every step
-			stride = harness.Soak(t, 24, 24, 1)
+			stride = harness.Soak(t, 48, 24, 1)
 		}
 		killedAtEvery(t, s, after, false, 1, stride)
 	})
@@ -30,7 +30,7 @@ func TestKilledAtEveryCall(t *testing.T) {
 func TestKilledAtEveryCallOnFirestore(t *testing.T) {
 	t.Parallel()
 	harness.Firestore(t) // else the test is skipped, or fails
-	stride := harness.Soak(t, 48, 48, 1)
+	stride := harness.Soak(t, 96, 48, 1)
 	eachStory(t, func(t *testing.T, s story, after bool) {
 		first := 1
 		if after { // not at the same calls
@@ -50,7 +50,7 @@ func TestKilledAgain(t *testing.T) {
 			calls = 25
 		}
 		for every := calls; every < calls+harness.Soak(t, 1, 1, 10); every++ {
-			for first := 1; first <= every; first += harness.Soak(t, 24, 24, 1) {
+			for first := 1; first <= every; first += harness.Soak(t, 48, 24, 1) {
 				k := &killer{first: first, every: every, after: after}
 				if !told(t, fmt.Sprintf("%d/%d", every, first), s, k, false) {
 					return
@@ -64,7 +64,7 @@ func TestKilledAgain(t *testing.T) {
 // process lives on. What the step was about is done later, as if nothing had been [J2, J4, J5, J7].
 func TestEachCallFails(t *testing.T) {
 	t.Parallel()
-	stride := harness.Soak(t, 24, 24, 1)
+	stride := harness.Soak(t, 48, 24, 1)
 	eachStory(t, func(t *testing.T, s story, after bool) {
 		for n := 1; ; n += stride {
 			k := &killer{first: n, after: after, fails: true}
