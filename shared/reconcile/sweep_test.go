@@ -43,6 +43,7 @@ func TestSweep(t *testing.T) {
 	w.deliver(name, "m1", operation.Succeeded)
 	w.pass(reconcile.Summary{Errors: 1}) // not published: it is due in the next pass, however soon
 	w.outbox.Fail(nil)
+	w.clock.Advance(time.Microsecond)
 	w.pass(reconcile.Summary{EffectsRequeued: 1})
 	w.pass(reconcile.Summary{})
 	w.outbox.Drain() // lost

@@ -27,7 +27,7 @@ var limits = map[string]limit{
 	"infra/README.md":                    {340, 0},
 	"infra/limits/README.md":             {130, 0},
 	"infra/moving/README.md":             {90, 0},
-	"infra/playbooks/README.md":          {60, 0},
+	"infra/playbooks/README.md":          {62, 0},
 	"test/README.md":                     {170, 0},
 	"test/load/README.md":                {160, 0},
 	"test/mutation/README.md":            {80, 0},
