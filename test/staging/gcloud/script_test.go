@@ -20,7 +20,7 @@ var root = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	dir := strings.TrimSpace(string(out))
 	for _, pattern := range []string{"scripts/*.sh", "scripts/deploy", "scripts/doctor", "scripts/takeover",
-		"scripts/teardown", "scripts/stage/*/*.go", "infra/*.json", "test/staging/gcloud/testdata/*"} {
+		"scripts/teardown", "scripts/stage/*/*.go", "infra/*.json", "infra/*.txt", "test/staging/gcloud/testdata/*"} {
 		paths, globErr := filepath.Glob(filepath.Join(dir, pattern))
 		err = errors.Join(err, globErr)
 		for _, path := range paths {
