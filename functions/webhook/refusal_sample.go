@@ -23,7 +23,8 @@ type sampler struct {
 	seen   map[string]int // refusals of the minute, by reason
 }
 
-// refused reports whether to log a refusal now.
+// refused reports whether to log a refusal. now is the time at which it was refused, not that at which its
+// request began: a slow body would turn the minute back, and every turn lets 20 more be logged.
 func (s *sampler) refused(ctx context.Context, log *slog.Logger, reason string, now time.Time) bool {
 	s.turn(ctx, log, now)
 	s.mu.Lock()

@@ -98,7 +98,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		reason, answer := refusal(err)
-		if h.refusals.refused(ctx, h.Log, reason, began) {
+		if h.refusals.refused(ctx, h.Log, reason, h.Now()) {
 			log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
 				"error", withRemedy(err))
 		}
@@ -106,7 +106,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, answer)
 		return
 	}
-	h.refusals.turn(ctx, h.Log, began)
+	h.refusals.turn(ctx, h.Log, h.Now())
 	receipt, err := h.accept(r, body, proof)
 	if err != nil {
 		h.fail(w, r, log, receipt, err)
