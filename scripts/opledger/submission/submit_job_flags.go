@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"unicode"
 
 	"github.com/dustin/go-humanize"
@@ -80,7 +81,8 @@ func flagOf(field string) string {
 // parseSize returns the bytes that a size names, such as 200MB, 1.5GiB or 4096.
 func parseSize(text string) (int64, error) {
 	size, err := humanize.ParseBytes(text)
-	if err != nil || size > math.MaxInt64/2 {
+	// It ignores commas, so that 1,5MiB would be 15.
+	if err != nil || size > math.MaxInt64/2 || strings.ContainsRune(text, ',') {
 		return 0, fmt.Errorf("it must be a size such as 200MB or 1.5GiB, not %s", diag.Quote(text))
 	}
 	return int64(size), nil //nolint:gosec // it is less than that

@@ -45,7 +45,7 @@ func TestSizes(t *testing.T) {
 		commandtest.Run(t, nil, jobArgs(input, "--dry-run", "--max-bytes-per-batch", size)...).Want(t, terminal.ExitDone).
 			Says(t, "10 requests, "+batches)
 	}
-	for _, size := range []string{"", "MB", "-1", "3GiB", "1e30", "1 TB", "NaN"} {
+	for _, size := range []string{"", "MB", "-1", "3GiB", "1e30", "1 TB", "NaN", "0,5kB"} {
 		commandtest.Run(t, nil, jobArgs(input, "--dry-run", "--max-bytes-per-batch", size)...).Want(t, terminal.ExitUsage,
 			"--max-bytes-per-batch: ").Complaint(t)
 	}
