@@ -27,6 +27,9 @@ resource "google_storage_bucket" "jobs" {
   }
 
   depends_on = [google_project_service.this]
+
+  # It stays where it was made when only the functions move.
+  lifecycle { ignore_changes = [location] }
 }
 
 # Create, read, list, compose and delete, in this bucket alone. Register only writes down what a job's input is.
