@@ -26,6 +26,7 @@ index_pattern() {
 # field_pattern, for an entry such as "effects createdAt COLLECTION:ASCENDING,COLLECTION:DESCENDING", prints what its line matches
 # in the list of fields: these indexes, one or two, and no other. Google lists them in any order.
 field_pattern() {
+  [[ $3 != *,*,* ]] || { echo "field_pattern knows two indexes at most, not $3" >&2; return 1; }
   local first=${3%%,*} second=${3#*,}
   if [ "$first" = "$3" ]; then
     printf '^%s %s %s %s ' "$1" "$2" "${first%:*}" "${first#*:}"

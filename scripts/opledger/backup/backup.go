@@ -42,6 +42,6 @@ func NewBackup(outside terminal.Environment) *cobra.Command {
 			return outside.Print(map[string]string{"file": args[0]}, "backed up to %s", phrase.Safe(args[0]))
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	return cmd
 }

@@ -28,12 +28,12 @@ func newForget(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	terminal.YesFlag(cmd, &outside)
 	return cmd
 }
 
-// forgetIntent prints the intent of a correlation id, and deletes it if agree returns nil.
+// forgetIntent prints the intent of a correlation id, and deletes it if the operator agrees.
 func forgetIntent(ctx context.Context, outside terminal.Environment, l *ledger.Ledger, id string) error {
 	intent, err := l.Intents.Read(ctx, id)
 	if err != nil {

@@ -36,7 +36,7 @@ func newList(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	from.Add(cmd, "intents")
 	terminal.WatchFlag(cmd, &watch)
 	terminal.WideFlag(cmd, &wide)

@@ -29,7 +29,7 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	terminal.WatchFlag(cmd, &watch)
 	return cmd
 }

@@ -22,15 +22,15 @@ func StoreFlag(cmd *cobra.Command, outside *terminal.Environment) {
 	terminal.Selectors(cmd, "store")
 }
 
-// ReaderFlags adds what every command has that prints something of a ledger.
-func ReaderFlags(cmd *cobra.Command, outside *terminal.Environment) {
+// LedgerFlags adds what each command has that opens a ledger and prints.
+func LedgerFlags(cmd *cobra.Command, outside *terminal.Environment) {
 	StoreFlag(cmd, outside)
 	terminal.JSONFlag(cmd, outside)
 }
 
 // WriterFlags adds what every command has that changes a ledger.
 func WriterFlags(cmd *cobra.Command, outside *terminal.Environment) {
-	ReaderFlags(cmd, outside)
+	LedgerFlags(cmd, outside)
 	OverrideFlag(cmd, outside)
 }
 

@@ -50,7 +50,7 @@ func NewForget(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	terminal.YesFlag(cmd, &outside)
 	cmd.Flags().BoolVar(&results, "results", false, "of a job: delete its input and its results, too")
 	return cmd

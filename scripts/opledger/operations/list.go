@@ -66,7 +66,7 @@ func NewList(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	open.FilterFlags(cmd, &q.filter, &states, &collection)
 	flags := cmd.Flags()
 	flags.BoolVar(&q.filter.Pending, "pending", false,

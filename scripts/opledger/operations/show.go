@@ -61,7 +61,7 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 			return errors.Join(open.WithRemedy(err), l.Store.Close())
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	terminal.WatchFlag(cmd, &watch)
 	return cmd
 }

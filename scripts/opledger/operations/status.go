@@ -68,7 +68,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			return errors.Join(err, l.Store.Close(), needs)
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	terminal.WatchFlag(cmd, &watch)
 	return cmd
 }

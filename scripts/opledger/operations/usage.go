@@ -78,7 +78,7 @@ func NewUsage(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	cmd.Flags().StringSliceVar(&by, "by", usageFields(), "a row for each of these: kind,model")
 	cmd.Flags().StringVar(&since, "since", "30d", "only jobs submitted since then: an age such as 30d or 24h, or a time")
 	terminal.Selectors(cmd, "since")

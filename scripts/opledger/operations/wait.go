@@ -59,7 +59,7 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long; 0: never")
 	return cmd
 }

@@ -41,7 +41,7 @@ func newList(outside terminal.Environment) *cobra.Command {
 			})
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	cmd.Flags().StringVar(&filter.Reason, "reason", "",
 		"only those kept for this reason, such as malformed or unknown-type")
 	cmd.Flags().BoolVar(&filter.Unresolved, "unresolved", false,

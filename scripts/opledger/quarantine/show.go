@@ -51,7 +51,7 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			return printQuarantined(outside.Out, q, body)
 		},
 	}
-	open.ReaderFlags(cmd, &outside)
+	open.LedgerFlags(cmd, &outside)
 	cmd.Flags().BoolVar(&bodyOnly, "body", false, "print the body alone, byte for byte")
 	terminal.Exclusive(cmd, "body", "json")
 	return cmd
