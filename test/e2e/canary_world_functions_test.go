@@ -102,7 +102,7 @@ func (d *deployment) subscribe(addr string) {
 	d.Helper()
 	_, err := d.admin.SubscriptionAdminClient.CreateSubscription(d.Context(), &pubsubpb.Subscription{
 		Name: d.full("subscriptions"), Topic: d.full("topics"), AckDeadlineSeconds: 60,
-		PushConfig: pushTo(d.push.Endpoint, d.push.Audience),
+		PushConfig: pushTo(d.push.Load().Endpoint, d.push.Load().Audience),
 	})
 	d.must(err)
 	d.Cleanup(func() { // the emulator would push to its closed endpoint for ever

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +43,8 @@ type deployment struct {
 	log     *harness.Log // what the functions print, beside google's
 
 	pusher, webhook, register *httptest.Server
-	push, schedule            *frontdoor.Caller
+	push                      atomic.Pointer[frontdoor.Caller] // which Pub/Sub reads whenever it pushes
+	schedule                  *frontdoor.Caller
 	services                  map[string]frontdoor.Service // by name
 }
 
@@ -183,7 +185,7 @@ func (d *deployment) deploy() {
 	}
 	d.webhook = httptest.NewTLSServer(d.cloud)
 	d.Cleanup(d.webhook.Close)
-	d.pusher = d.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.push.ServeHTTP(w, r) }))
+	d.pusher = d.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.push.Load().ServeHTTP(w, r) }))
 	d.register = d.serve(d.cloud)
 	d.openGemini()
 	const reconcileURL = "https://reconcile.example"
@@ -191,10 +193,10 @@ func (d *deployment) deploy() {
 	d.add("opledger-effects", d.pusher.URL, "serviceAccount:"+pushAccount, d.effectsFunction())
 	d.add("opledger-register", d.register.URL, "serviceAccount:"+submitter, d.registerFunction())
 	d.add("opledger-reconcile", reconcileURL, "serviceAccount:"+scheduleAgent, d.reconcileFunction())
-	d.push = &frontdoor.Caller{
+	d.push.Store(&frontdoor.Caller{
 		Cloud: d.cloud, Endpoint: d.pusher.URL + "/projects/p/topics/opledger-effects", Account: pushAccount,
 		Audience: d.pusher.URL, UserAgent: "CloudPubSub-Google", MaySign: true,
-	}
+	})
 	d.schedule = &frontdoor.Caller{
 		Cloud: d.cloud, Endpoint: reconcileURL + "/", Account: scheduleAgent, Audience: reconcileURL,
 		UserAgent: "Google-Cloud-Scheduler", MaySign: true,
