@@ -81,8 +81,9 @@ func TestCanaryNamesTheCut(t *testing.T) {
 			"was answered 200 applied, and is not in this ledger"}},
 		{"no invoker of Effects", func(d *deployment) { d.uninvoke("opledger-effects") },
 			"push", []string{pushAccount + " may not invoke opledger-effects (403)", "--role=roles/run.invoker"}},
-		{"the subscription's audience", func(d *deployment) { d.repush(pushTo(d.push.Load().Endpoint, "https://old.example")) },
-			"push", []string{"opledger-effects has the wrong audience: its token is for \"https://old.example\""}},
+		{"the subscription's audience", func(d *deployment) {
+			d.repush(pushTo(d.push.Load().Endpoint, "https://old.example"))
+		}, "push", []string{"opledger-effects has the wrong audience: its token is for \"https://old.example\""}},
 		{"the address of Effects", func(d *deployment) {
 			push := *d.push.Load()
 			push.Audience = "https://old.example"

@@ -55,8 +55,9 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// agreeToRelease asks whether to give up the batch of a part, unless --yes is given. What was released is not asked about,
-// and what cannot be released is refused here: by now the part may have a batch that was not asked about.
+// agreeToRelease asks whether to give up the batch of a part, unless --yes is given. What was released is not
+// asked about, and what cannot be released is refused here: by now the part may have a batch that was not asked
+// about.
 func agreeToRelease(ctx context.Context, outside terminal.Environment, p job.Part) error {
 	batch, running := "a batch that may have been created", p.State == job.Starting && p.Waits == job.WaitsForIntent
 	if p.State == job.Started {
