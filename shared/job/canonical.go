@@ -146,7 +146,9 @@ func (c *canonical) line(line []byte) error {
 	c.text.Grow(len(line) + len(beforeKey+beforeBody)) // else it would grow to twice a large line
 	c.text.Write(appendHead(c.text.AvailableBuffer(), r.Key))
 	began := c.text.Len()
-	if err := json.Compact(&c.text, r.Body); err != nil {
+	if r.compact {
+		c.text.Write(r.Body)
+	} else if err := json.Compact(&c.text, r.Body); err != nil {
 		return fmt.Errorf("compacting the request %s: %w", diag.Quote(r.Key), err)
 	}
 	body := c.text.Len() - began

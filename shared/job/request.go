@@ -49,6 +49,7 @@ type reading struct {
 	key      []byte   // as JSON
 	media    int64    // parts that are no text
 	inline   int64    // bytes of the JSON of the media that the request contains
+	compact  bool     // the line has no white space between its members
 }
 
 // maxNamed bounds the members and the problems that are kept of a line.
@@ -99,10 +100,12 @@ func readRequest(line []byte, keyField string) *reading {
 // open returns a cursor in front of the line's object; nil where it is none.
 func (r *reading) open(line []byte) *jsonscan.Cursor {
 	c := jsonscan.New(line)
+	valid, compact := jsonscan.Valid(line)
+	r.compact = compact
 	switch {
 	case !utf8.Valid(line):
 		r.add("line", "it is not UTF-8; save the file as UTF-8")
-	case !json.Valid(line):
+	case !valid:
 		var value json.RawMessage
 		r.add("line", "it is not one JSON value, write %s on one line: %w", form, json.Unmarshal(line, &value))
 	case c.Kind() == '[':

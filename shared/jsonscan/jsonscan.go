@@ -125,7 +125,11 @@ func (c *Cursor) skipScalar() {
 
 // skipText skips a text with its quotes.
 func (c *Cursor) skipText() {
-	for c.at++; c.at < len(c.text); c.at++ {
+	for c.at++; ; c.at++ {
+		if c.at = special(c.text, c.at); c.at >= len(c.text) {
+			c.at = len(c.text)
+			return
+		}
 		switch c.text[c.at] {
 		case '\\':
 			c.at++
@@ -134,7 +138,6 @@ func (c *Cursor) skipText() {
 			return
 		}
 	}
-	c.at = len(c.text)
 }
 
 // skipNested skips an object or a list.

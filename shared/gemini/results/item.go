@@ -92,7 +92,7 @@ func parseKey(text []byte) string {
 // that: one that is no object, or not UTF-8, or has a member whose name is nearly one of an item's.
 func scan(text []byte) (w wire, plain bool) {
 	c := jsonscan.New(text)
-	if !json.Valid(text) || c.Kind() != '{' || !utf8.Valid(text) {
+	if valid, _ := jsonscan.Valid(text); !valid || c.Kind() != '{' || !utf8.Valid(text) {
 		return wire{}, false
 	}
 	plain = true
