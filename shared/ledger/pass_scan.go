@@ -90,7 +90,7 @@ func (k *Lookups) storedScans(version int64) *Scans {
 	all := map[string]Scan{}
 	maps.Copy(all, scansOf(k.marks))
 	for collection, s := range k.scans {
-		if k.last == nil {
+		if k.last == nil { // the pass has not ended
 			break
 		}
 		next := all[collection]
@@ -106,7 +106,7 @@ func (k *Lookups) storedScans(version int64) *Scans {
 				oldest = s.oldest
 			}
 			from := operation.Instant(oldest.Add(-max(scanLag, 2*k.until.Sub(k.start))))
-			if meanwhile := !next.At.Equal(s.at); !meanwhile || from.Before(next.From) {
+			if next.At.Equal(s.at) || from.Before(next.From) {
 				next.From = from
 			}
 			next.At = k.start

@@ -11,7 +11,7 @@ const envSoak = "OPLEDGER_SOAK"
 
 // Soak returns the count of the level that OPLEDGER_SOAK names:
 //
-//	short  the default, and what .ci/run sets: every moment, point and kind once
+//	short  the default, also of .ci/run: every moment, point and kind once
 //	night  what .ci/night sets: often enough to show a race that is lost once in some hundred times
 //	long   what an operator sets before a release: ten times as often, an hour or more
 //
