@@ -116,6 +116,7 @@ func TestSearchedAfterItWasAbandoned(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []time.Duration{10 * time.Minute, 71 * time.Hour, 0} {
 		w := newWorld(t)
+		w.submit("another", geminisim.StateRunning) // an empty list is read more than once
 		w.intend("c-1", ledger.Intention{Submission: operation.Submission{JobKind: "review"}})
 		w.clock.Advance(stuckAfter)
 		w.pass(reconcile.Summary{})

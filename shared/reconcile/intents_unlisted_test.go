@@ -1,7 +1,9 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -144,7 +146,7 @@ func TestUnlistedFoundLate(t *testing.T) {
 	w := newWorld(t)
 	w.intend("c-1", ledger.Intention{Collection: operation.Batches})
 	w.clock.Advance(grace)
-	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{}`)})
+	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{}`), Times: 3})
 	batch := w.submit("opledger:c-1", geminisim.StateRunning)
 	w.passWith(reconcile.Options{})
 	w.decides("c-1", ledger.MustWait)
@@ -152,4 +154,44 @@ func TestUnlistedFoundLate(t *testing.T) {
 	w.passWith(reconcile.Options{})
 	w.isRegistered(batch)
 	w.decides("c-1", ledger.IsBound)
+}
+
+// TestUnlistedByAnEmptyAnswer: a first or a last page that says nothing, once or twice, hides no batch: it is
+// read again in the same pass [G6].
+func TestUnlistedByAnEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	for name, behind := range map[string]int{"first page": 0, "last page": 100} {
+		for _, times := range []int{1, 2} {
+			t.Run(fmt.Sprint(name, " ", times), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.intend("c-1", ledger.Intention{Collection: operation.Batches})
+				batch := w.submit("opledger:c-1", geminisim.StateRunning)
+				for i := range behind {
+					w.submit(fmt.Sprint("strange ", i), geminisim.StateRunning)
+				}
+				w.clock.Advance(attemptOver)
+				if behind > 0 {
+					w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: w.firstPage()})
+				}
+				w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{}`), Times: times})
+				w.passWith(reconcile.Options{})
+				w.isRegistered(batch)
+				w.decides("c-1", ledger.IsBound)
+			})
+		}
+	}
+}
+
+// firstPage is Gemini's answer to the first request for its list.
+func (w *world) firstPage() []byte {
+	w.Helper()
+	request := httptest.NewRequestWithContext(w.Context(), http.MethodGet, "/v1beta/batches?pageSize=100", nil)
+	request.Header.Set("X-Goog-Api-Key", "key")
+	answer := httptest.NewRecorder()
+	w.sim.ServeHTTP(answer, request)
+	if answer.Code != http.StatusOK {
+		w.Fatalf("%d: %s", answer.Code, answer.Body)
+	}
+	return answer.Body.Bytes()
 }

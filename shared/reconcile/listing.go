@@ -21,6 +21,9 @@ const (
 	maxPages = 200
 	// findPages bounds the pages that are read for one batch whose look-up fails.
 	findPages = 5
+	// emptyBelieved is how often in a row Gemini must answer that there are no more batches, where a batch
+	// that it does not list may be submitted again: one answer that says nothing proves nothing [G6].
+	emptyBelieved = 3
 )
 
 var errLongList = fmt.Errorf("the list of batches has more than %d pages", maxPages)
@@ -39,6 +42,7 @@ type listing struct {
 	next    string         // token of the next page
 	pages   int            // pages requested
 	ended   bool           // the last page was read
+	empty   int            // how often in a row it had no batch
 	err     error          // why no more pages are read
 }
 
@@ -89,13 +93,28 @@ func (l *listing) prepare(ctx context.Context, due []operation.Key) {
 // all reads the list to its end and returns what it has, also entries without the name of a batch.
 // The error says why that may not be everything.
 func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
-	err := l.read(ctx, maxPages, func() bool { return false })
+	toTheEnd := func() bool { return false }
+	err := l.read(ctx, maxPages, toTheEnd)
+	for err == nil && l.reopen() {
+		err = l.read(ctx, 1, toTheEnd)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && !l.ended {
 		err = errLongList
 	}
 	return slices.AppendSeq(slices.Clone(l.unnamed), maps.Values(l.batches)), err
+}
+
+// reopen has the last page read again, unless it had a batch or is believed.
+func (l *listing) reopen() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	doubted := l.ended && 0 < l.empty && l.empty < emptyBelieved && l.pages < maxPages
+	if doubted {
+		l.ended = false
+	}
+	return doubted
 }
 
 // read reads up to so many more pages, until enough returns true, with the lock held. The error says
@@ -144,8 +163,10 @@ func (l *listing) keep(page lookup.Page, err error, broken bool) {
 		}
 	}
 	switch {
+	case err == nil && page.NextPageToken == "" && len(page.Batches) == 0: // next stays, for reopen
+		l.ended, l.empty = true, l.empty+1
 	case err == nil:
-		l.next, l.ended = page.NextPageToken, page.NextPageToken == ""
+		l.next, l.ended, l.empty = page.NextPageToken, page.NextPageToken == "", 0
 	case broken:
 		l.err = err
 	}

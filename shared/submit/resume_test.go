@@ -167,7 +167,7 @@ func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 	_, err := k.submit(w, job)
 	w.wantError(err, submit.ErrUnanswered)
 
-	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{}`), Times: 2})
+	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{}`), Times: 2 * 3})
 	for _, d := range []time.Duration{time.Minute + 30*time.Second, 3 * time.Minute} {
 		w.clock.Advance(d)
 		w.pass()
