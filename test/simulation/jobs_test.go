@@ -34,7 +34,7 @@ func TestFlawsOfJobsAreFound(t *testing.T) {
 			t.Parallel()
 			o := ofJobs
 			o.Flaw = flaw
-			found(t, o, 300, harness.Soak(t, 10, 10, manyTries))
+			found(t, o, 1_000, harness.Soak(t, 10, 10, manyTries))
 		})
 	}
 }
