@@ -60,6 +60,19 @@ type Gathering struct {
 	Since    time.Time `json:"since" firestore:"since"`
 }
 
+// A Hold is why a job starts nothing for now [J11]. What runs goes on, and is collected.
+type Hold struct {
+	Reason HoldReason `json:"reason" firestore:"reason"`
+	// By and Why are who paused the job and for what; where opledger itself did, Why has the numbers.
+	operation.Decided
+}
+
+// A HoldReason is what a job waits for that is held.
+type HoldReason string
+
+// The reasons to hold a job.
+const HeldByOperator HoldReason = "paused" // until someone resumes it
+
 // An Output is the objects that a job leaves. They are the user's.
 type Output struct {
 	Results   Object `json:"results,omitzero" firestore:"results,omitempty"`
@@ -99,6 +112,10 @@ type Job struct {
 	// Cancelled is who asked to cancel the job; Stopped is why no further batch is started.
 	Cancelled *operation.Decided `json:"cancelled,omitempty" firestore:"cancelled,omitempty"`
 	Stopped   string             `json:"stopped,omitempty" firestore:"stopped,omitempty"`
+	// Hold is why the job starts nothing until someone resumes or cancels it; nil: it is not held. Resumed is who ended
+	// the last one.
+	Hold      *Hold              `json:"hold,omitempty" firestore:"hold,omitempty"`
+	Resumed   *operation.Decided `json:"resumed,omitempty" firestore:"resumed,omitempty"`
 	Output    Output             `json:"output,omitzero" firestore:"output,omitempty"`
 	CreatedAt time.Time          `json:"createdAt" firestore:"createdAt"`
 	// SteppedAt is when the job last advanced.

@@ -160,6 +160,9 @@ func (n *next) stop() {
 // Ending reports whether no further batch is started, because the job was cancelled or stopped.
 func (j Job) Ending() bool { return j.Cancelled != nil || j.Stopped != "" }
 
+// Starts reports whether the job may start batches now: it neither ends nor is held [J11].
+func (j Job) Starts() bool { return !j.Ending() && j.Hold == nil }
+
 // create adds a part of these sources.
 func (n *next) create(round, root, depth int, sources []Source) {
 	n.Job.Parts++

@@ -30,12 +30,14 @@ func (n *next) ending() string {
 }
 
 // start plans the start of parts, while the job and the ledger have room for a batch. A job that ends drops
-// them.
+// them, and one that is held keeps them [J11].
 func (n *next) start(most int) {
 	n.each(func(p Part) bool {
 		switch {
 		case n.Job.Ending():
 			p.State, p.Problem = Dropped, n.ending()
+		case n.Job.Hold != nil:
+			return false
 		case n.started() >= n.Job.Options.MaxBatches:
 			return false
 		case len(n.running()) >= most:
@@ -68,7 +70,8 @@ const keepFor = 10 * time.Minute
 func (n *next) running() []operation.Key {
 	var keys []operation.Key
 	for _, p := range n.open {
-		given := p.State == Starting && p.Waits == WaitsForQuota && n.now.Sub(p.WaitsSince) >= keepFor
+		given := p.State == Starting && (p.Waits == WaitsForQuota && n.now.Sub(p.WaitsSince) >= keepFor ||
+			p.Waits == WaitsForResume && n.Job.Hold != nil)
 		if p.State.Running() && !given {
 			keys = append(keys, p.Key)
 		}

@@ -323,6 +323,30 @@ func TestNextStops(t *testing.T) {
 	}
 }
 
+// TestNextHeld: a job that is held starts nothing, consumes what was collected, and waits with what is open; once
+// nothing is open it ends all the same [J11].
+func TestNextHeld(t *testing.T) {
+	j := job.Job{
+		Key: "jobs/nightly", Phase: job.Running, Options: job.Options{}.WithDefaults(), Parts: 2, Round: 1,
+		Input: job.Input{Requests: 20}, Hold: &job.Hold{Reason: job.HeldByOperator},
+	}
+	open := []job.Part{
+		{Key: "jobs/nightly/00001", Number: 1, Round: 1, State: job.Collected},
+		{Key: "jobs/nightly/00002", Number: 2, Round: 1, State: job.Planned},
+	}
+	step := job.Next(midnight, j, open, false, 10)
+	if len(step.Start) > 0 || step.Wants || step.Finish || step.Job.Batches != 1 {
+		t.Errorf("%+v", step)
+	}
+	if step = job.Next(midnight, j, open[:1], false, 10); !step.Finish {
+		t.Errorf("nothing is open: %+v", step)
+	}
+	j.Hold = nil
+	if step = job.Next(midnight, j, open, false, 10); len(step.Start) != 1 {
+		t.Errorf("resumed: %+v", step)
+	}
+}
+
 func withNotDone(j job.Job, failed int64) job.Job {
 	j.Counts.Failed = failed
 	return j

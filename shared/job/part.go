@@ -33,6 +33,7 @@ const (
 	WaitsForAccess Wait = "access" // Gemini refuses the API key, or the project may not do this
 	WaitsForIntent Wait = "intent" // a batch may have been created: an event or Gemini's list decides
 	WaitsForGemini Wait = "gemini" // Gemini fails, or cannot be reached
+	WaitsForResume Wait = "resume" // the job is held
 )
 
 // Running reports whether the part counts as one of the batches that run.

@@ -13,28 +13,64 @@ import (
 // Errors: ErrNoJob; ErrSettled; ErrNoReason; else as Ingest. Calling it again is safe.
 func (l Jobs) Cancel(ctx context.Context, key operation.Key, d Decision) (operation.Decided, error) {
 	var stands operation.Decided
-	err := l.retry(ctx, "cancelling "+string(key), func(int) error {
+	err := l.decide(ctx, "cancelling ", key, d, func(j *job.Job, by *operation.Decided) (changed bool) {
+		if changed = j.Cancelled == nil; changed {
+			j.Cancelled = by
+		}
+		stands = *j.Cancelled
+		return changed
+	})
+	return stands, err
+}
+
+// Pause holds a job until someone resumes or cancels it: nothing more is started, and what runs is collected
+// [J11]. It returns the hold that stands, which may be another's. Errors: as Cancel. Calling it again is safe.
+func (l Jobs) Pause(ctx context.Context, key operation.Key, d Decision) (job.Hold, error) {
+	var stands job.Hold
+	err := l.decide(ctx, "pausing ", key, d, func(j *job.Job, by *operation.Decided) (changed bool) {
+		if changed = j.Hold == nil; changed {
+			j.Hold = &job.Hold{Reason: job.HeldByOperator, Decided: *by}
+		}
+		stands = *j.Hold
+		return changed
+	})
+	return stands, err
+}
+
+// Resume lets a job go on that is held, for whatever reason, and advances it. Errors: as Cancel. Calling it again
+// is safe: a job that is not held stays as it is.
+func (l Jobs) Resume(ctx context.Context, key operation.Key, d Decision) error {
+	return l.decide(ctx, "resuming ", key, d, func(j *job.Job, by *operation.Decided) (changed bool) {
+		if changed = j.Hold != nil; changed {
+			j.Hold, j.Resumed, j.SteppedAt = nil, by, by.At // it is not stuck since before
+		}
+		return changed
+	})
+}
+
+// decide changes a job on an operator's decision, and advances it. change reports whether it changed anything.
+func (l Jobs) decide(
+	ctx context.Context, doing string, key operation.Key, d Decision, change func(*job.Job, *operation.Decided) bool,
+) error {
+	err := l.retry(ctx, doing+string(key), func(int) error {
 		j, snapshot, err := l.job(ctx, key)
 		switch {
 		case err != nil:
 			return err
 		case d.Why == "":
 			return ErrNoReason
-		case j.Cancelled != nil:
-			stands = *j.Cancelled
+		case !change(&j.Job, d.at(snapshot.ReadTime)):
 			return nil
 		case j.Phase == job.Finishing || j.Phase == job.Ended:
 			return fmt.Errorf("%w: its batches have all ended", ErrSettled)
 		}
-		j.Cancelled = d.at(snapshot.ReadTime)
-		stands = *j.Cancelled
 		return l.commit(ctx, writeJob(j))
 	})
 	if err != nil {
-		return stands, err
+		return err
 	}
 	_, err = l.Advance(ctx, key)
-	return stands, err
+	return err
 }
 
 // Release gives up the batch of a part, on an operator's decision: its requests go into a new part, and

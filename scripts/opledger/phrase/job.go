@@ -108,6 +108,8 @@ func WaitsFor(w job.Wait) string {
 		return "certainty whether its batch was created"
 	case job.WaitsForGemini:
 		return "Gemini, which fails or cannot be reached"
+	case job.WaitsForResume:
+		return "someone to resume the job"
 	default:
 		return Safe(string(w))
 	}

@@ -48,12 +48,12 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 		return s.started(known.Operation), nil
 	case err != nil && !errors.Is(err, ledger.ErrNoIntent):
 		return nil, err
-	case !s.job.Ending():
+	case s.job.Starts():
 		if err := s.upload(ctx); err != nil {
 			return nil, err
 		}
 	}
-	_, j, err := s.Ledger.Jobs.Part(ctx, s.part.Key) // as late as can be: nothing is created after a stop
+	_, j, err := s.Ledger.Jobs.Part(ctx, s.part.Key) // as late as can be: nothing is created after a stop [J11]
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,8 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 			max(intent.WaitFor, s.paced(whileFailing)))
 	case s.job.Ending():
 		return s.giveUp(ctx, attempt)
+	case s.job.Hold != nil:
+		return nil, s.held(ctx, attempt)
 	}
 	return s.create(ctx, within, attempt)
 }

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
@@ -65,6 +66,21 @@ func (s *starting) alertLate(ctx context.Context, cause error) bool {
 		"operation", s.job.Key, "part", s.part.Key, "since", s.part.PutOffSince, "error", cause)
 	s.part.Alerted = true
 	return true
+}
+
+// held puts the start off until the job is no longer held: no batch was created, and none is until then [J11].
+func (s *starting) held(ctx context.Context, attempt string) (err error) {
+	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
+		return err
+	}
+	if s.part.Waits != job.WaitsForResume {
+		s.part.Waits, s.part.WaitsSince = job.WaitsForResume, operation.Instant(s.Now())
+		s.part.PutOffSince = time.Time{} // by nothing that an operator would be alerted to
+		if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
+			return err
+		}
+	}
+	return effect.Postpone(fmt.Errorf("%s is held", s.job.Key), s.paced(whileRefused))
 }
 
 // wait records what the start waits for, and puts it off.

@@ -21,6 +21,8 @@ func frozenJob() job.Job {
 		Refusals: map[string]int{"3": 10}, Counts: frozenCounts(), Usage: frozenUsage(), Refusal: "INVALID_ARGUMENT",
 		Invalid:   "line 3 has no key",
 		Cancelled: &operation.Decided{At: at(2), By: "operator", Why: "a test"}, Stopped: "too many",
+		Hold:    &job.Hold{Reason: job.HeldByOperator, Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"}},
+		Resumed: &operation.Decided{At: at(1), By: "operator", Why: "a test"},
 		Output: job.Output{
 			Results: frozenObject("results.jsonl"), Failed: frozenObject("failed.jsonl"),
 			Unmatched: frozenObject("unmatched.jsonl"),

@@ -43,6 +43,28 @@ var jobDecisions = []ledgerTest{
 			w.Errorf("%v", err)
 		}
 	}},
+	{"a paused job starts nothing, is not stuck however long it is, and goes on once it is resumed [J11]", func(w *world) {
+		w.submitJob(2, job.Options{})
+		hold, err := w.ledger().Jobs.Pause(w.ctx, nightly, cancelling)
+		w.must("Pause", err)
+		again, err := w.ledger().Jobs.Pause(w.ctx, nightly, ledger.Decision{By: "another", Why: "another"})
+		w.must("Pause again", err)
+		equal(w, "who paused it", again, hold)
+		w.cut()
+		w.advance()
+		equal(w, "the first", w.part(1).State, job.Planned)
+		for range 3 {
+			w.store.Advance(2 * ledger.JobStuckAfter)
+			equal(w, "stuck", w.lookUpJob().Stuck, false)
+		}
+		equal(w, "stuck since", w.record().StuckSince, time.Time{})
+		if err := w.ledger().Jobs.Resume(w.ctx, nightly, ledger.Decision{By: "ada"}); !errors.Is(err, ledger.ErrNoReason) {
+			w.Errorf("without a reason: %v", err)
+		}
+		w.must("Resume", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
+		w.must("Resume again", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
+		equal(w, "the first, resumed", w.part(1).State, job.Starting)
+	}},
 	{"only an operator's release gives up a batch [J6]", func(w *world) {
 		w.submitJob(1, job.Options{})
 		w.cut()

@@ -101,6 +101,12 @@ func endedJob(w *World) {
 	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
 }
 
+// paused is a job that was split, and paused before a part was started.
+func paused(w *World) {
+	split(w)
+	got[job.Hold](w)(w.Ledger.Jobs.Pause(w.Ctx, nightly, decision))
+}
+
 var decision = ledger.Decision{By: "an operator", Why: "a test"}
 
 // stale is what a caller is answered that asks again after its own write.
@@ -144,6 +150,15 @@ var jobCalls = []Call{
 	{Name: "Jobs.Cancel", Arrange: split, Act: func(w *World) (any, error) {
 		stands, err := w.Ledger.Jobs.Cancel(w.Ctx, nightly, decision)
 		return stands.Why, err
+	}},
+	{Name: "Jobs.Pause", Arrange: split, Act: func(w *World) (any, error) {
+		stands, err := w.Ledger.Jobs.Pause(w.Ctx, nightly, decision)
+		return stands.Why, err
+	}},
+	{Name: "Jobs.Resume", Arrange: paused, Act: func(w *World) (any, error) {
+		err := w.Ledger.Jobs.Resume(w.Ctx, nightly, decision)
+		j, readErr := w.Ledger.Jobs.Read(w.Ctx, nightly)
+		return j.Hold == nil, errors.Join(err, readErr)
 	}},
 	{Name: "Jobs.Release", Arrange: started, Act: func(w *World) (any, error) {
 		stands, err := w.Ledger.Jobs.Release(w.Ctx, first, decision)
