@@ -10,3 +10,12 @@ func (o CanonicalOptions) WithMaxBytes(n int64) CanonicalOptions {
 func (r Request) AppendLine(to []byte) []byte {
 	return append(append(appendHead(to, r.Key), r.Body...), afterBody, '\n')
 }
+
+// ParseRequest reads a line of an input, as canonicalizing does. keyField is another name of the key; empty for key.
+func ParseRequest(line []byte, keyField string) (Request, error) {
+	r := readRequest(line, keyField)
+	if err := r.problems.Err(); err != nil {
+		return Request{}, err
+	}
+	return r.Request, nil
+}

@@ -29,18 +29,6 @@ const MaxKeyBytes = 512
 // form is what a line must be.
 const form = `{"key": "…", "request": {"contents": [{"role": "user", "parts": [{"text": "…"}]}]}}`
 
-// ParseRequest reads a line of an input, {"key": …, "request": {…}}. keyField is another name of the key,
-// such as custom_id; empty for key. The error joins everything that is wrong with the line, each an
-// [operation.FieldError] that says what to do: what would make Gemini refuse the whole batch. Members that
-// neither Gemini nor its SDKs are known to have pass, unless they are surely misspelt.
-func ParseRequest(line []byte, keyField string) (Request, error) {
-	r := readRequest(line, keyField)
-	if err := r.problems.Err(); err != nil {
-		return Request{}, err
-	}
-	return r.Request, nil
-}
-
 // A reading is one line, while it is read.
 type reading struct {
 	Request
@@ -62,7 +50,10 @@ func (r *reading) add(field, format string, args ...any) {
 	}
 }
 
-// readRequest reads a line. Where it has problems, the request is not to be used.
+// readRequest reads a line of an input, {"key": …, "request": {…}}. keyField is another name of the key, such as
+// custom_id; empty for key. Its problems say what to do about all that would make Gemini refuse the whole batch; then
+// the request is not to be used. Members that neither Gemini nor its SDKs are known to have pass, unless they are
+// surely misspelt.
 func readRequest(line []byte, keyField string) *reading {
 	r := &reading{}
 	if keyField == "" {

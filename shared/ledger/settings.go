@@ -75,6 +75,10 @@ func (s Settings) stuckAfter(c operation.Collection) time.Duration {
 	}
 }
 
+// OverdueAfter is for how long something may be due before that is a problem: three intervals, and an hour at
+// least, because the sweep publishes an unanswered effect only once an hour [R8].
+func (s Settings) OverdueAfter() time.Duration { return max(3*s.Interval, time.Hour) }
+
 // nextFence returns the fence of a claim after one with the fence before. A restored store has lost
 // the claims made after its backup, so fences continue from RestoredAt, in milliseconds of Unix
 // time. No effect has been claimed that often, and a second restore is later.

@@ -87,3 +87,13 @@ func TestMatches(t *testing.T) {
 		}
 	}
 }
+
+// TestOverdueAfter: three intervals, and an hour at least [R8].
+func TestOverdueAfter(t *testing.T) {
+	t.Parallel()
+	for interval, want := range map[time.Duration]time.Duration{5 * time.Minute: time.Hour, time.Hour: 3 * time.Hour} {
+		if got := (Settings{Interval: interval}).OverdueAfter(); got != want {
+			t.Errorf("with passes every %v it is %v, want %v", interval, got, want)
+		}
+	}
+}

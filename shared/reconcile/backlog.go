@@ -5,14 +5,10 @@ import (
 	"time"
 )
 
-// overdueAfter is for how long something may be due before a pass alerts: three intervals, and an
-// hour at least, because the sweep publishes an unanswered effect only once an hour.
-func overdueAfter(interval time.Duration) time.Duration { return max(3*interval, time.Hour) }
-
 // checkBacklog logs an alert when something has been due for too long: passes or workers do not
 // keep up, or do not run [R8]. Nothing is lost, so nothing else shows it.
 func (p *pass) checkBacklog(ctx context.Context) {
-	limit := overdueAfter(p.Ledger.Settings().Interval)
+	limit := p.Ledger.Settings().OverdueAfter()
 	operation, effect := p.count.OldestOperationSeconds, p.count.OldestEffectSeconds
 	if time.Duration(max(operation, effect))*time.Second <= limit {
 		return

@@ -51,6 +51,7 @@ func NewCanary(outside terminal.Environment) *cobra.Command {
 	cmd.Flags().StringVar(&flags.prefix, "prefix", "",
 		"what the names of the deployment's parts begin with (default that of $OPLEDGER_TOPIC, PREFIX-effects)")
 	terminal.JSONFlag(cmd, &outside)
+	terminal.YesFlag(cmd, &outside)
 	cmd.Flags().BoolVar(&flags.log, "log", false, "print one line for a log instead, on stderr")
 	terminal.Exclusive(cmd, "json", "log")
 	flags.spend.add(cmd)

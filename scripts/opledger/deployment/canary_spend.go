@@ -25,9 +25,9 @@ import (
 
 // canarySpend are the flags of the step that costs money.
 type canarySpend struct {
-	on, noWebhook, yes bool
-	model              string
-	within             time.Duration
+	on, noWebhook bool
+	model         string
+	within        time.Duration
 }
 
 func (f *canarySpend) add(cmd *cobra.Command) {
@@ -36,7 +36,6 @@ func (f *canarySpend) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noWebhook, "no-webhook", false, "leave the batch of --spend to reconciliation")
 	cmd.Flags().StringVar(&f.model, "model", "gemini-3.5-flash", "the model of --spend")
 	cmd.Flags().DurationVar(&f.within, "within", time.Hour, "how long --spend waits for the batch to end")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before --spend")
 	terminal.BeforeRun(cmd, func() error {
 		for _, name := range []string{"no-webhook", "model", "within", "yes"} {
 			if !f.on && cmd.Flags().Changed(name) {
@@ -55,9 +54,6 @@ type spendSettings struct{ Gemini config.Gemini }
 
 // agree asks the operator, who must know which effects will run.
 func (f *canarySpend) agree(ctx context.Context, outside terminal.Environment, rules []ledger.Rule) error {
-	if f.yes {
-		return nil
-	}
 	rec := operation.Record{Submission: operation.Submission{JobKind: canary.JobKind}, State: operation.Succeeded}
 	effects := "no effect"
 	var names []string

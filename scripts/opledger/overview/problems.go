@@ -34,16 +34,12 @@ type Problem struct {
 	Command string `json:"command"` // that shows more of it
 }
 
-// OverdueAfter is for how long something may be due before that is a problem, as reconciliation
-// alerts: three intervals, and an hour at least [R8].
-func OverdueAfter(interval time.Duration) time.Duration { return max(3*interval, time.Hour) }
-
 // An adder adds a problem, if it is one.
 type adder func(is bool, about, command, format string, args ...any)
 
 // judge fills in the Problems.
 func (o *Overview) judge(interval time.Duration) {
-	overdue := OverdueAfter(interval)
+	overdue := ledger.Settings{Interval: interval}.OverdueAfter()
 	o.Problems = []Problem{}
 	var add adder = func(is bool, about, command, format string, args ...any) {
 		if is {
