@@ -8,11 +8,13 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
 )
 
-// logAttempt logs the result of an attempt, with the alerts.
+// logAttempt logs the result of an attempt, with the alerts, in the trace of the submission where there was one.
 func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effect.Report, err error,
 	took time.Duration) {
+	ctx = logging.InTrace(ctx, effect.Task{Lease: report.Lease}.TraceParent().Trace())
 	event := "effect"
 	if m.Operation.IsCanary() && report.Outcome == effect.Skipped {
 		event = "canary" // no signal counts it

@@ -81,6 +81,7 @@ func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, 
 		}
 	}
 	request, err := parseJobRequest(key, body, h.Storage.String(), problems)
+	traced(&request.Submission, r)
 	return func(ctx context.Context, w http.ResponseWriter) { h.submitJob(ctx, w, request, began) }, err
 }
 

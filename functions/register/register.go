@@ -4,6 +4,7 @@
 package register
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -89,6 +90,11 @@ func (h handler) parse(r *http.Request, body []byte, began time.Time) (todo, err
 	if err != nil {
 		return nil, err
 	}
+	if intention == nil {
+		traced(&registration.Submission, r)
+	} else {
+		traced(&intention.Submission, r)
+	}
 	return func(ctx context.Context, w http.ResponseWriter) {
 		switch {
 		case intention == nil:
@@ -99,6 +105,11 @@ func (h handler) parse(r *http.Request, body []byte, began time.Time) (todo, err
 			h.intend(ctx, w, intention.Intention, began)
 		}
 	}, nil
+}
+
+// traced gives a submission the trace of its request, unless it names one.
+func traced(said *operation.Submission, r *http.Request) {
+	said.TraceParent = cmp.Or(said.TraceParent, operation.ParseTraceParent(r.Header.Get("Traceparent")))
 }
 
 func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration,

@@ -57,6 +57,35 @@ func TestRegister(t *testing.T) {
 	}
 }
 
+// TestTraced: a submission has the trace that its body names, else that of its request; of two the first counts, and
+// a malformed one is none.
+func TestTraced(t *testing.T) {
+	t.Parallel()
+	const first, second = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+	w := newWorld(t)
+	for _, c := range []struct{ body, header, want string }{
+		{`{"name":"batches/a","traceParent":"malformed"}`, "00-malformed", ""},
+		{`{"name":"batches/a"}`, first, first},
+		{`{"name":"batches/a"}`, second, first},
+		{`{"name":"batches/b","traceParent":"` + second + `"}`, first, second},
+		{`{"intent":true,"correlationId":"c-1"}`, first, first},
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/register", strings.NewReader(c.body))
+		request.Header.Set("Traceparent", c.header)
+		answer := httptest.NewRecorder()
+		w.server.Config.Handler.ServeHTTP(answer, request)
+		var got struct {
+			operation.Submission
+			Intent operation.Submission `json:"intent"`
+		}
+		if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil || answer.Code/100 != 2 ||
+			string(got.TraceParent+got.Intent.TraceParent) != c.want {
+			t.Errorf("%s with %q: %d %s, want %q", c.body, c.header, answer.Code, answer.Body, c.want)
+		}
+	}
+}
+
 // TestMerged: the answer to a registration of a known operation lists what it added and what it did
 // not change. So does that to a known intent.
 func TestMerged(t *testing.T) {

@@ -37,6 +37,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
 )
@@ -124,9 +125,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // logAccepted logs the outcome of a delivery that is answered 200. Among the fields, announced means that
 // this delivery settled a registered operation, and bound that the signature covers the body. The fields
 // correlated and disputed are those of [ledger.Receipt], which also says what a twin is and when effects
-// are withheld.
+// are withheld. The lines are in the trace of the submission, where there was one.
 func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, proof trust.Proof,
 	took time.Duration) {
+	ctx = logging.InTrace(ctx, receipt.TraceParent.Trace())
 	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" && proof.Bound {
 		event = "quarantine" // no operation was decoded; this or an earlier delivery put its body in quarantine

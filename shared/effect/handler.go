@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A Task is one attempt at one side effect.
@@ -17,6 +19,18 @@ type Task struct {
 	// Item is the item of an effect that runs once per item [K4]; nil for one that runs once per
 	// operation.
 	Item *results.Item
+}
+
+// TraceParent returns the trace context for what the attempt sends: a span of its own in the trace in which the
+// operation was submitted; empty where there was none.
+func (t Task) TraceParent() operation.TraceParent {
+	var payload struct {
+		TraceParent operation.TraceParent `json:"traceParent"`
+	}
+	if json.Unmarshal(t.Payload, &payload) != nil {
+		return ""
+	}
+	return payload.TraceParent.Child(t.IdempotencyKey, t.Fence)
 }
 
 // A Handler performs a side effect.

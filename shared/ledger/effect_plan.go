@@ -19,6 +19,8 @@ type Payload struct {
 	Result         operation.Reported `json:"result"`
 	Metadata       operation.Metadata `json:"metadata"`
 	IdempotencyKey string             `json:"idempotencyKey"`
+	// TraceParent is the trace in which the operation was submitted.
+	TraceParent operation.TraceParent `json:"traceParent,omitempty"`
 	// Alert is set for an alert only.
 	Alert *Notice `json:"alert,omitempty"`
 }
@@ -130,7 +132,8 @@ func newEffect(rec operation.Record, name string, notice *Notice, now time.Time)
 	key := operation.IdempotencyKey(rec.Key, name)
 	payload, err := json.Marshal(Payload{
 		Operation: rec.Key, State: rec.State, JobKind: rec.JobKind,
-		Result: operation.Reported(rec.Result), Metadata: rec.Metadata, IdempotencyKey: key, Alert: notice,
+		Result: operation.Reported(rec.Result), Metadata: rec.Metadata, IdempotencyKey: key, TraceParent: rec.TraceParent,
+		Alert: notice,
 	})
 	if err != nil {
 		return Effect{}, fmt.Errorf("encoding the payload of effect %s: %w", name, err)

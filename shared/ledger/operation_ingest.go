@@ -45,6 +45,8 @@ type Receipt struct {
 	Withheld int
 	// CorrelationID is that of the operation; empty where it is not registered with one.
 	CorrelationID string
+	// TraceParent is the trace in which the operation was submitted.
+	TraceParent operation.TraceParent
 	// PublishErr is why a planned effect could not be published at once, for the log. Nothing is
 	// lost: the sweep publishes it later.
 	PublishErr error
@@ -124,7 +126,7 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (ing
 	case duplicate:
 		return ingested{receipt: Receipt{
 			Key: e.Key, Outcome: Duplicate, Registered: at.rec.Registered, State: at.rec.State,
-			CorrelationID: at.rec.CorrelationID,
+			CorrelationID: at.rec.CorrelationID, TraceParent: at.rec.TraceParent,
 		}}, nil
 	}
 	d, err := c.decide(e, at)
@@ -240,7 +242,7 @@ func (c *ingestion) decide(e operation.Event, at reading) (decision, error) {
 	d.receipt = Receipt{
 		Key: e.Key, Reason: reduced.Reason, Registered: d.rec.Registered, State: d.rec.State,
 		Bound: bound, Correlated: at.correlated, Disputed: at.correlation.intent.registered(e.Key),
-		CorrelationID: d.rec.CorrelationID,
+		CorrelationID: d.rec.CorrelationID, TraceParent: d.rec.TraceParent,
 	}
 	switch {
 	case reduced.Applied:

@@ -138,10 +138,16 @@ func WithTrace(r *http.Request) context.Context {
 		_, trace, _ = strings.Cut(r.Header.Get("Traceparent"), "-")
 		trace, _, _ = strings.Cut(trace, "-")
 	}
+	return InTrace(r.Context(), trace)
+}
+
+// InTrace returns a context whose lines belong to this trace, such as that in which an operation was submitted. Where
+// trace is no id of one, it is ctx.
+func InTrace(ctx context.Context, trace string) context.Context {
 	if !isTrace(trace) {
-		return r.Context()
+		return ctx
 	}
-	return context.WithValue(r.Context(), traceKey{}, trace)
+	return context.WithValue(ctx, traceKey{}, trace)
 }
 
 // isTrace reports whether text is the id of a trace: 16 bytes in hex.

@@ -84,6 +84,22 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
+// TestInTrace: lines about an operation have the trace in which it was submitted; where there is none they keep that of
+// their request.
+func TestInTrace(t *testing.T) {
+	t.Parallel()
+	const id, other = "105445aa7843bc8bf206b12000100000", "4bf92f3577b34da6a3ce929d0e0e4736"
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+	r.Header.Set("X-Cloud-Trace-Context", id+"/1")
+	for trace, want := range map[string]string{other: other, "": id, "malformed": id} {
+		ctx := logging.InTrace(logging.WithTrace(r), trace)
+		line := logged(t, "p", func(log *slog.Logger) { log.InfoContext(ctx, "x") })
+		if line["logging.googleapis.com/trace"] != "projects/p/traces/"+want {
+			t.Errorf("%q: %v", trace, line)
+		}
+	}
+}
+
 // TestTrace: lines about a request have the trace from either of the headers of Google's front end.
 // A header without 32 hex digits, which any caller may send, is ignored.
 func TestTrace(t *testing.T) {

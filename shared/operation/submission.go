@@ -16,6 +16,8 @@ type Submission struct {
 	// JobKind is the submitter's own label for what the job is for, such as "batch-review-classify".
 	JobKind  string   `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
 	Metadata Metadata `json:"metadata,omitempty" firestore:"metadata,omitempty"`
+	// TraceParent is the trace in which the operation was first submitted. Effects send it on.
+	TraceParent TraceParent `json:"traceParent,omitempty" firestore:"traceParent,omitempty"`
 }
 
 const (
@@ -32,12 +34,13 @@ func (s Submission) Fill(other Submission) Submission {
 	s.CorrelationID = cmp.Or(s.CorrelationID, other.CorrelationID)
 	s.JobKind = cmp.Or(s.JobKind, other.JobKind)
 	s.Metadata = cmp.Or(s.Metadata, other.Metadata)
+	s.TraceParent = cmp.Or(s.TraceParent, other.TraceParent)
 	return s
 }
 
 // Compare returns the names of the fields of given that s lacks, and of those that have another value
-// in s. They are named as in the documents, those of the metadata as metadata.FIELD. The error wraps
-// ErrMetadata.
+// in s. They are named as in the documents, those of the metadata as metadata.FIELD. A trace is not among them:
+// a repeated submission has another. The error wraps ErrMetadata.
 func (s Submission) Compare(given Submission) (missing, different []string, err error) {
 	for _, field := range []struct{ name, known, given string }{
 		{"jobKind", s.JobKind, given.JobKind},

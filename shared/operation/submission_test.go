@@ -12,13 +12,16 @@ import (
 )
 
 func said() operation.Submission {
-	return operation.Submission{CorrelationID: "c-1", JobKind: "nightly", Metadata: `{"a":1,"b":2}`}
+	return operation.Submission{
+		CorrelationID: "c-1", JobKind: "nightly", Metadata: `{"a":1,"b":2}`,
+		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
+	}
 }
 
 // TestFill: the first value of a field stays, and every field that is missing is filled [L2].
 func TestFill(t *testing.T) {
 	t.Parallel()
-	other := operation.Submission{CorrelationID: "c-2", JobKind: "daily", Metadata: `{"c":3}`}
+	other := operation.Submission{CorrelationID: "c-2", JobKind: "daily", Metadata: `{"c":3}`, TraceParent: parent}
 	if got := said().Fill(other); got != said() {
 		t.Errorf("%+v, want what was there", got)
 	}

@@ -119,7 +119,8 @@ type Options struct {
 const maxHeaderBytes = 64 << 10
 
 // New returns a handler that POSTs the payload, the same bytes on every attempt. The headers
-// Idempotency-Key and Opledger-Attempt let the receiver refuse a repeat. Where there is a Signer
+// Idempotency-Key and Opledger-Attempt let the receiver refuse a repeat, and Traceparent continues the trace in which
+// the operation was submitted, if it was in one. Where there is a Signer
 // the request is signed.
 //
 // Only an answer of 2xx is success. An answer is permanent if the same request can only be refused
@@ -170,6 +171,9 @@ func post(ctx context.Context, client *http.Client, to target, o Options, task e
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", task.IdempotencyKey)
 	request.Header.Set("Opledger-Attempt", strconv.Itoa(task.Attempt))
+	if trace := task.TraceParent(); trace != "" {
+		request.Header.Set("Traceparent", string(trace))
+	}
 	if o.Signer != nil {
 		if err := o.Signer.sign(ctx, request.Header, task.IdempotencyKey, o.Now(), task.Payload); err != nil {
 			return err

@@ -84,8 +84,8 @@ var headerName = diag.Pattern("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // ownHeaders are those that the handler or the connection sets.
 var ownHeaders = []string{
-	"Content-Type", "Content-Length", "Connection", "Host", "Idempotency-Key", "Opledger-Attempt", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookID),
+	"Content-Type", "Content-Length", "Connection", "Host", "Idempotency-Key", "Opledger-Attempt", "Te", "Traceparent",
+	"Trailer", "Transfer-Encoding", "Upgrade", http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookID),
 	http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookSignature),
 	http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookTimestamp),
 }

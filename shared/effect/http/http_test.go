@@ -128,6 +128,28 @@ func TestHTTPAttempts(t *testing.T) {
 	}
 }
 
+// TestHTTPTrace: each attempt continues the trace of the submission, with a span of its own.
+func TestHTTPTrace(t *testing.T) {
+	t.Parallel()
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-"
+	var got []string
+	o := receive(t, func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.Header.Get("Traceparent")) })
+	handler := effecthttp.New(o)
+	for fence, payload := range []string{
+		`{}`, `{"traceParent":"` + trace + `00f067aa0ba902b7-01"}`, `{"traceParent":"` + trace + `00f067aa0ba902b7-01"}`,
+		`{"traceParent":"malformed"}`,
+	} {
+		task := effect.Task{Lease: ledger.Lease{IdempotencyKey: "key", Fence: int64(fence), Payload: []byte(payload)}}
+		if _, err := handler.Perform(t.Context(), task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got[0] != "" || got[3] != "" || got[1] == got[2] || !strings.HasPrefix(got[1], trace) ||
+		!strings.HasPrefix(got[2], trace) || !strings.HasSuffix(got[1], "-01") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestHTTPDeploy: a receiver's deployment that answers 401, 403 and 404 for a while costs attempts,
 // but the effect does not die, unless its entry lists one of them as permanent [S4].
 func TestHTTPDeploy(t *testing.T) {

@@ -154,7 +154,7 @@ func (t *Topics) fullName(topic string) (string, error) {
 // for Pub/Sub's confirmation. timeout bounds one attempt; 0: [spec.DefaultTimeout]. The ordering key is the
 // operation's key, so that a subscription with ordering gets the messages of one operation in
 // order. The attributes are idempotencyKey, operation, effect, state and, where there is one,
-// jobKind: the same on every attempt.
+// jobKind and traceparent, that of the submission: the same on every attempt.
 //
 // Consumers get the message at least once, and detect a repeat by idempotencyKey. Pub/Sub may
 // deliver a message twice, and an attempt whose outcome did not reach the ledger is published again
@@ -200,7 +200,9 @@ func message(task effect.Task) *pubsubpb.PubsubMessage {
 	}
 	var payload ledger.Payload
 	if err := json.Unmarshal(task.Payload, &payload); err == nil { // else a consumer still has the data
-		for name, value := range map[string]string{"state": string(payload.State), "jobKind": payload.JobKind} {
+		for name, value := range map[string]string{
+			"state": string(payload.State), "jobKind": payload.JobKind, "traceparent": string(payload.TraceParent),
+		} {
 			if value != "" {
 				attributes[name] = effect.Bounded(value)
 			}

@@ -31,12 +31,15 @@ const name = "publish"
 
 const completions = "projects/p/topics/completions"
 
+// parent is the trace context of the submission.
+const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
 // completion is an attempt to publish the end of an operation.
 func completion(n int) effect.Task {
 	return effect.Task{Lease: ledger.Lease{
 		Operation: key, Effect: name, IdempotencyKey: fmt.Sprintf("gemini:batches/a#publish@%d", n), Attempt: 1,
 		Payload: fmt.Appendf(nil, `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review","result":{},`+
-			`"metadata":{},"n":%d}`, n),
+			`"metadata":{},"traceParent":%q,"n":%d}`, parent, n),
 	}}
 }
 
@@ -139,7 +142,7 @@ func TestPubSub(t *testing.T) {
 	for _, m := range sent {
 		want := map[string]string{
 			"idempotencyKey": "gemini:batches/a#publish@1", "operation": "batches/a", "effect": "publish", "state": "SUCCEEDED",
-			"jobKind": "review",
+			"jobKind": "review", "traceparent": parent,
 		}
 		if diff := cmp.Diff(want, m.GetAttributes()); diff != "" || m.GetOrderingKey() != "batches/a" ||
 			string(m.GetData()) != string(completion(1).Payload) {

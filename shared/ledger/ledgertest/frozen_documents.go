@@ -27,6 +27,7 @@ func FrozenDocuments() []Frozen {
 			"Incarnation":          "lasting: an id that the record got when it was created",
 			"LateAt":               "derived: from dueAt, submittedAt, createdAt, steppedAt, missingAlertedAt and the settings",
 			"SteppedAt":            "lasting: a step that a job took; an older revision takes the job for late sooner",
+			"TraceParent":          "lasting: what the first submitter said",
 			"UnresolvedAt":         "derived: from registered, createdAt and unregisteredResolved",
 			"UnregisteredResolved": "lasting: an operator decided so; it counts only while registered is false",
 		}},
@@ -67,8 +68,9 @@ func FrozenDocuments() []Frozen {
 			Names:  []ledger.KeptName{{Key: "operations/x", Name: "models/veo/operations/x", At: at(5)}},
 			Writer: "call-1", DueAt: at(6), ExpireAt: at(7),
 		}, Added: map[string]string{
-			"Abandoned": "lasting: an operator decided then; it counts until a submitter's next attempt",
-			"Attempt":   "stamped: with AttemptedAt, which an older revision moves when it renews the intent",
+			"Abandoned":   "lasting: an operator decided then; it counts until a submitter's next attempt",
+			"Attempt":     "stamped: with AttemptedAt, which an older revision moves when it renews the intent",
+			"TraceParent": "lasting: what the first submitter said",
 		}},
 		{Kind: "quarantine", Data: ledger.Quarantined{
 			Schema: 1, ID: "msg_1", Reason: "malformed", Detail: "no name", Type: "batch.odd",
