@@ -23,6 +23,7 @@ var limits = map[string]limit{
 	"shared/config/README.md":            {80, 0},
 	"scripts/opledger/README.md":         {120, 6 << 10},
 	"scripts/opledger/console/README.md": {60, 0},
+	"shared/effect/http/README.md":       {70, 0},
 	"shared/gemini/webhooks/README.md":   {50, 0},
 	"infra/README.md":                    {340, 0},
 	"infra/limits/README.md":             {130, 0},

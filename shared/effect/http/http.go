@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"text/template"
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -27,13 +28,16 @@ type Do struct {
 	URL string
 	// Secrets are what of the request stands elsewhere.
 	Secrets Secrets
+	// Body is a template of what is posted in place of the payload; empty: the payload is.
+	Body string
 	// Permanent are statuses, 400 to 599, that end the effect at once beside those that [New] lists.
 	Permanent []int
 }
 
 // Fields implements [spec.Action].
 func (d *Do) Fields() []spec.Field {
-	return append(d.Secrets.fields(), spec.Text("url", &d.URL), spec.Numbers("permanent", &d.Permanent))
+	return append(d.Secrets.fields(), spec.Text("url", &d.URL), spec.Text("body", &d.Body),
+		spec.Numbers("permanent", &d.Permanent))
 }
 
 // Check implements [spec.Action].
@@ -46,6 +50,9 @@ func (d *Do) Check(_ spec.Spec, wrong spec.Report) {
 		wrong("url", "http needs a url: the http or https URL to post to; or a urlSecret, the name of a secret that holds it")
 	case !isURL(d.URL):
 		wrong("url", "url must be an http or https URL") // not quoted: it may hold a password
+	}
+	if _, err := parseBody(d.Body); d.Body != "" && err != nil {
+		wrong("body", "body: %v", err)
 	}
 	d.Secrets.check(wrong)
 	for _, status := range d.Permanent {
@@ -76,6 +83,12 @@ func isURL(text string) bool {
 // Handler returns what performs the effect, with the clients and limits of o.
 func (d *Do) Handler(s spec.Spec, o Options) (effect.Handler, error) {
 	o.URL, o.Secrets, o.Timeout, o.Permanent = d.URL, d.Secrets, s.Timeout, d.Permanent
+	if d.Body != "" {
+		var err error
+		if o.Body, err = parseBody(d.Body); err != nil {
+			return nil, err
+		}
+	}
 	return New(o), nil
 }
 
@@ -100,6 +113,8 @@ type Options struct {
 	// attempt fails and is retried; they are read at most once in 10 s.
 	Secrets Secrets
 	Read    func(context.Context, spec.Source) (string, error)
+	// Body makes what is posted of the payload; nil: the payload is posted.
+	Body *template.Template
 	// Timeout bounds one attempt; 0: [spec.DefaultTimeout].
 	Timeout time.Duration
 	// Permanent are statuses, 400 to 599, that end the effect at once, beside those that [New]
@@ -118,7 +133,7 @@ type Options struct {
 // maxHeaderBytes bounds the headers of an answer: many effects run in one process.
 const maxHeaderBytes = 64 << 10
 
-// New returns a handler that POSTs the payload, the same bytes on every attempt. The headers
+// New returns a handler that POSTs the payload, or what Body makes of it, the same bytes on every attempt. The headers
 // Idempotency-Key and Opledger-Attempt let the receiver refuse a repeat, and Traceparent continues the trace in which
 // the operation was submitted, if it was in one. Where there is a Signer
 // the request is signed.
@@ -161,7 +176,11 @@ func New(o Options) effect.Handler {
 }
 
 func post(ctx context.Context, client *http.Client, to target, o Options, task effect.Task) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url, bytes.NewReader(task.Payload))
+	content, err := o.content(task, to)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url, bytes.NewReader(content))
 	if err != nil {
 		return effect.Permanent(errors.New("making the request: the effect's url is malformed")) // err quotes parts of it
 	}
@@ -175,7 +194,7 @@ func post(ctx context.Context, client *http.Client, to target, o Options, task e
 		request.Header.Set("Traceparent", string(trace))
 	}
 	if o.Signer != nil {
-		if err := o.Signer.sign(ctx, request.Header, task.IdempotencyKey, o.Now(), task.Payload); err != nil {
+		if err := o.Signer.sign(ctx, request.Header, task.IdempotencyKey, o.Now(), content); err != nil {
 			return err
 		}
 	}
