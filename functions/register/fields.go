@@ -85,9 +85,9 @@ func mistyped(into any, err error) string {
 		return "it must be true or false"
 	case *string:
 		return "it must be a text"
-	case *int, *int64:
+	case *int, *int64, **int:
 		return "it must be a whole number"
-	case *job.Tolerance:
+	case *job.Tolerance, **job.Tolerance:
 		return `it must be a text such as "5" or "1%"`
 	case *time.Time:
 		return "it must be a time such as 2026-01-22T12:00:00Z"

@@ -18,25 +18,41 @@ import (
 const (
 	// jobsPath is before the id of a job.
 	jobsPath = "/jobs/"
-	// cancelVerb is behind the id of a job that is to be cancelled.
-	cancelVerb = ":cancel"
 	// storageRetry is when a caller may try again where there is no job storage: after a deployment.
 	storageRetry = 5 * time.Minute
 )
 
-// jobs answers GET /jobs/{id} with how far the job is, and leaves POST to posts.
+// A verb is what an operator can do to a job: POST /jobs/{id}:{verb} with who, and why.
+type verb struct {
+	done string // as the log calls it
+	do   func(context.Context, ledger.Jobs, operation.Key, ledger.Decision) error
+}
+
+// verbs are those that are answered.
+var verbs = map[string]verb{
+	"cancel": {"cancelled", func(ctx context.Context, l ledger.Jobs, key operation.Key, d ledger.Decision) error {
+		_, err := l.Cancel(ctx, key, d)
+		return err
+	}},
+	"pause": {"paused", func(ctx context.Context, l ledger.Jobs, key operation.Key, d ledger.Decision) error {
+		_, err := l.Pause(ctx, key, d)
+		return err
+	}},
+	"resume": {"resumed", func(ctx context.Context, l ledger.Jobs, key operation.Key, d ledger.Decision) error {
+		return l.Resume(ctx, key, d)
+	}},
+}
+
+// jobs answers GET /jobs/{id} with how far the job is, and leaves POST and PATCH to posts.
 func (h handler) jobs(posts http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:
 			h.readJob(w, r)
-		case http.MethodPost:
+		case http.MethodPost, http.MethodPatch:
 			posts.ServeHTTP(w, r)
 		default:
-			w.Header().Set("Allow", "GET, POST")
-			httpfunc.WriteError(w, &httpfunc.Error{
-				Status: http.StatusMethodNotAllowed, Message: "only GET and POST are answered here",
-			})
+			httpfunc.NotAllowed(w, http.MethodGet, http.MethodPost, http.MethodPatch)
 		}
 	})
 }
@@ -66,13 +82,24 @@ func jobOf(r *http.Request, id string) (operation.Key, operation.Problems) {
 	return key, append(problems, unknownParameters(r)...)
 }
 
-// parseJob returns what a POST to a job asks for, to be done. The error is a *httpfunc.Error.
+// parseJob returns what a POST or a PATCH to a job asks for, to be done. The error is a *httpfunc.Error.
 func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, error) {
-	id, cancels := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, jobsPath), cancelVerb)
-	key, problems := jobOf(r, id)
-	if cancels {
-		decision, err := parseCancel(body, problems)
-		return func(ctx context.Context, w http.ResponseWriter) { h.cancelJob(ctx, w, key, decision, began) }, err
+	path := strings.TrimPrefix(r.URL.Path, jobsPath)
+	id, asked, _ := strings.Cut(path, ":")
+	if v, is := verbs[asked]; is && r.Method == http.MethodPost {
+		key, problems := jobOf(r, id)
+		decision, err := parseDecision(body, problems)
+		return h.decideJob(key, decision, v.done, began, func(ctx context.Context) error {
+			return v.do(ctx, h.Ledger.Jobs, key, decision)
+		}), err
+	}
+	key, problems := jobOf(r, path)
+	if r.Method == http.MethodPatch {
+		limits, decision, err := parseChange(body, problems)
+		return h.decideJob(key, decision, "changed", began, func(ctx context.Context) error {
+			_, err := h.Ledger.Jobs.Change(ctx, key, limits, decision)
+			return err
+		}), err
 	}
 	if h.Storage == nil {
 		return nil, &httpfunc.Error{
@@ -131,20 +158,20 @@ func (h handler) readAnswer(ctx context.Context, key operation.Key) (jobAnswer, 
 	return jobAnswer{Progress: read, Record: rec.Report()}, nil
 }
 
-// cancelJob records that a job is cancelled. Its answer is the job's progress, with the request that stands.
-func (h handler) cancelJob(
-	ctx context.Context, w http.ResponseWriter, key operation.Key, d ledger.Decision, began time.Time,
-) {
-	stands, err := h.Ledger.Jobs.Cancel(ctx, key, d)
-	log := h.Log.With("event", "job", "operation", key, "by", d.By)
-	if err != nil {
-		log.WarnContext(ctx, "job not cancelled", "outcome", outcomeOfJob(err), "error", err)
-		httpfunc.WriteError(w, err)
-		return
+// decideJob records what was decided about a job. Its answer is the job's progress, with the decision that stands.
+func (h handler) decideJob(
+	key operation.Key, d ledger.Decision, done string, began time.Time, record func(context.Context) error,
+) todo {
+	return func(ctx context.Context, w http.ResponseWriter) {
+		log := h.Log.With("event", "job", "operation", key, "by", d.By)
+		if err := record(ctx); err != nil {
+			log.WarnContext(ctx, "job not "+done, "outcome", outcomeOfJob(err), "error", err)
+			httpfunc.WriteError(w, err)
+			return
+		}
+		log.InfoContext(ctx, "job "+done, "outcome", done, "duration_ms", h.Now().Sub(began).Milliseconds())
+		h.answerJob(ctx, w, key)
 	}
-	log.InfoContext(ctx, "job cancelled", "outcome", "cancelled", "at", stands.At,
-		"duration_ms", h.Now().Sub(began).Milliseconds())
-	h.answerJob(ctx, w, key)
 }
 
 // outcomeOfJob is what the log counts of a request about a job that failed: refused, where the request or the

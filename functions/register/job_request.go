@@ -104,22 +104,47 @@ func parseJobInput(body json.RawMessage, key operation.Key, storage string) (job
 	return input, named
 }
 
-// parseCancel reads the body of POST /jobs/{id}:cancel. problems are those of its address. The error is a
-// *httpfunc.Error with all problems.
-func parseCancel(body []byte, problems operation.Problems) (ledger.Decision, error) {
+// A decided is who decides about a job, and why.
+type decided struct {
+	By  string `json:"by"`
+	Why string `json:"why"`
+}
+
+// problems adds what is missing.
+func (d decided) problems(others operation.Problems) operation.Problems {
+	if d.By == "" {
+		others.Add("by", "it is missing; say who decides that")
+	}
+	if d.Why == "" {
+		others.Add("why", "it is missing; say why")
+	}
+	return others
+}
+
+// parseDecision reads the body of POST /jobs/{id}:cancel, :pause and :resume. problems are those of its address. The
+// error is a *httpfunc.Error with all problems.
+func parseDecision(body []byte, problems operation.Problems) (ledger.Decision, error) {
 	if err := fit(body, `write {"by":"ann","why":"the prompt was wrong"}`); err != nil {
 		return ledger.Decision{}, err
 	}
+	var given decided
+	read := readFields(body, &given)
+	return ledger.Decision(given), read.with(given.problems(problems))
+}
+
+// parseChange reads the body of PATCH /jobs/{id}: limits, with who changes them and why. The error is as that of
+// parseDecision.
+func parseChange(body []byte, problems operation.Problems) (job.Limits, ledger.Decision, error) {
+	if err := fit(body, `write {"maxBatches":5,"by":"ann","why":"the quota is needed elsewhere"}`); err != nil {
+		return job.Limits{}, ledger.Decision{}, err
+	}
 	var given struct {
-		By  string `json:"by"`
-		Why string `json:"why"`
+		job.Limits
+		decided
 	}
 	read := readFields(body, &given)
-	if given.By == "" {
-		problems.Add("by", "it is missing; say who cancels the job")
+	if len(read.unread) == 0 {
+		problems = append(problems, given.Limits.Problems()...)
 	}
-	if given.Why == "" {
-		problems.Add("why", "it is missing; say why the job is cancelled")
-	}
-	return ledger.Decision{By: given.By, Why: given.Why}, read.with(problems)
+	return given.Limits, ledger.Decision(given.decided), read.with(given.problems(problems))
 }

@@ -156,6 +156,9 @@ func TestJobRefused(t *testing.T) {
 		{"/jobs/night:cancel", `{"by":"ann"}`, "why: it is missing"},
 		{"/jobs/night:cancel", `7`, `{"by":"ann"`},
 		{"/jobs/:cancel", `{"by":"ann","why":"w"}`, "a job's id is"},
+		{"/jobs/night:pause", `{"by":"ann"}`, "why: it is missing"},
+		{"/jobs/night:resume", `{"why":"w"}`, "by: it is missing"},
+		{"/jobs/night:redo", `{"by":"ann","why":"w"}`, "a job's id is"},
 	} {
 		if r := w.ask(http.MethodPost, c.target, c.body); r.Status != http.StatusBadRequest ||
 			!strings.Contains(r.Error.Message, c.says) {
@@ -165,6 +168,27 @@ func TestJobRefused(t *testing.T) {
 	for _, target := range []string{"/jobs/night", "/jobs/night:cancel"} {
 		if r := w.ask(http.MethodDelete, target, ""); r.Status != http.StatusMethodNotAllowed {
 			t.Errorf("DELETE %s: %+v", target, r)
+		}
+	}
+	for body, says := range map[string]string{
+		`{"maxBatches":0,"by":"ann","why":"w"}`:         "maxBatches: it must be from 1 to 100, not 0",
+		`{"maxBatches":"5","maxAttempts":3,"by":"ann"}`: "maxBatches: it must be a whole number",
+		`{"stopAfter":5,"by":"ann","why":"w"}`:          `stopAfter: it must be a text such as "5" or "1%"`,
+		`{"by":"ann","why":"w"}`:                        "limits: there is none to change",
+		`{"maxBatches":5}`:                              "by: it is missing; say who decides that; why: it is missing",
+		`[]`:                                            `write {"maxBatches":5`,
+	} {
+		if r := w.ask(http.MethodPatch, "/jobs/night", body); r.Status != http.StatusBadRequest ||
+			!strings.Contains(r.Error.Message, says) {
+			t.Errorf("PATCH %s: %+v, want %s", body, r, says)
+		}
+	}
+	for target, status := range map[string]int{
+		"/jobs/night:cancel": http.StatusBadRequest, "/register": http.StatusMethodNotAllowed,
+		"/operations/a": http.StatusMethodNotAllowed, "/jobs/night": http.StatusNotFound,
+	} {
+		if r := w.ask(http.MethodPatch, target, `{"maxBatches":5,"by":"ann","why":"w"}`); r.Status != status {
+			t.Errorf("PATCH %s: %+v", target, r)
 		}
 	}
 	if r := w.ask(http.MethodGet, "/jobs/night", ""); r.Status != http.StatusNotFound {
@@ -252,6 +276,40 @@ func TestJobCancelled(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		w.logged("cancelled")
+	}
+}
+
+// TestJobHeld: a job is paused, resumed and changed, and says who did so and why; submitted again it is known [J1].
+func TestJobHeld(t *testing.T) {
+	t.Parallel()
+	w := newJobWorld(t)
+	w.ask(http.MethodPost, "/jobs/nightly", jobBody(aDigest, ""))
+	w.log.Reset()
+	for _, by := range []string{"ann", "ben"} {
+		r := w.ask(http.MethodPost, "/jobs/nightly:pause", `{"by":"`+by+`","why":"wrong prompt"}`)
+		if r.Status != http.StatusOK || r.Hold == nil || r.Hold.By != "ann" || r.Hold.Reason != job.HeldByOperator {
+			t.Errorf("%+v", r)
+		}
+		w.logged("paused")
+	}
+	r := w.ask(http.MethodPost, "/jobs/nightly:resume", `{"by":"ben","why":"it is right"}`)
+	if r.Status != http.StatusOK || r.Hold != nil || r.Resumed == nil || r.Resumed.Why != "it is right" {
+		t.Errorf("%+v", r)
+	}
+	w.logged("resumed")
+	r = w.ask(http.MethodPatch, "/jobs/nightly", `{"maxBatches":5,"maxFailures":"2%","by":"ann","why":"quota"}`)
+	if r.Status != http.StatusOK || r.Options.MaxBatches != 5 || r.Options.MaxFailures != "2%" || len(r.Changes) != 1 ||
+		r.Changes[0].What != "maxBatches 20 → 5, maxFailures 1% → 2%" || r.Changes[0].By != "ann" {
+		t.Errorf("%+v", r)
+	}
+	w.logged("changed")
+	if r := w.ask(http.MethodPost, "/jobs/nightly", jobBody(aDigest, "")); r.Status != http.StatusOK ||
+		r.Options.MaxBatches != 5 {
+		t.Errorf("again: %+v", r)
+	}
+	if r := w.ask(http.MethodPatch, "/jobs/none", `{"maxBatches":5,"by":"ann","why":"w"}`); r.Status !=
+		http.StatusNotFound {
+		t.Errorf("%+v", r)
 	}
 }
 

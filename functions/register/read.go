@@ -43,8 +43,7 @@ type reader struct {
 func onlyGET(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", http.MethodGet)
-			httpfunc.WriteError(w, &httpfunc.Error{Status: http.StatusMethodNotAllowed, Message: "only GET is answered here"})
+			httpfunc.NotAllowed(w, http.MethodGet)
 			return
 		}
 		next(w, r)

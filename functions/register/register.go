@@ -34,12 +34,13 @@ type Options struct {
 // New returns the function. It answers a registration with the operation's record: 201 if it is
 // new, 200 if it is known. It answers an intent in the same way, with {"intent"} and what the
 // submitter may do, GET /operations/{name} with the record, and GET /intents/{id} with the intent.
-// A job is submitted by POST /jobs/{id}, read by GET, and cancelled by POST /jobs/{id}:cancel.
+// A job is submitted by POST /jobs/{id}, read by GET, changed by PATCH, and cancelled by POST /jobs/{id}:cancel, as it
+// is paused and resumed.
 // An invalid request is 400 with all its problems.
 func New(o Options) http.Handler {
 	h := handler(o)
-	posts := httpfunc.OnlyPOST(h)
-	jobs := h.jobs(posts)
+	bodies := httpfunc.Only(h, http.MethodPost, http.MethodPatch)
+	jobs := h.jobs(bodies)
 	operations, intents := onlyGET(reader{h, make(chan struct{}, mostWaits)}.readOperation), onlyGET(h.readIntent)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -49,8 +50,10 @@ func New(o Options) http.Handler {
 			intents.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, jobsPath):
 			jobs.ServeHTTP(w, r)
+		case r.Method != http.MethodPost:
+			httpfunc.NotAllowed(w, http.MethodPost)
 		default:
-			posts.ServeHTTP(w, r)
+			bodies.ServeHTTP(w, r)
 		}
 	})
 }

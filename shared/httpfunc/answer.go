@@ -7,7 +7,9 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/job/files"
@@ -103,19 +105,29 @@ func OutcomeOf(err error) string {
 	return "error"
 }
 
-// OnlyPOST answers every other method 405, cuts a body off after BodyTime, and bounds the bytes of
+// OnlyPOST is Only for POST.
+func OnlyPOST(next http.Handler) http.Handler { return Only(next, http.MethodPost) }
+
+// Only answers every other method 405, cuts a body off after BodyTime, and bounds the bytes of
 // all bodies together [W7]. An answer that is written before its request's body has ended does not
 // wait for the rest: the connection is closed.
-func OnlyPOST(next http.Handler) http.Handler {
+func Only(next http.Handler, methods ...string) http.Handler {
 	bodies := newRoom()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, release := bodies.receive(w, r)
 		defer release()
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			WriteError(w, &Error{Status: http.StatusMethodNotAllowed, Message: "only POST is answered here"})
+		if !slices.Contains(methods, r.Method) {
+			NotAllowed(w, methods...)
 			return
 		}
 		next.ServeHTTP(w, r)
+	})
+}
+
+// NotAllowed answers 405: only these methods are answered.
+func NotAllowed(w http.ResponseWriter, methods ...string) {
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	WriteError(w, &Error{
+		Status: http.StatusMethodNotAllowed, Message: "only " + strings.Join(methods, ", ") + " is answered here",
 	})
 }

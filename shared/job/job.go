@@ -112,6 +112,9 @@ type Job struct {
 	// Cancelled is who asked to cancel the job; Stopped is why no further batch is started.
 	Cancelled *operation.Decided `json:"cancelled,omitempty" firestore:"cancelled,omitempty"`
 	Stopped   string             `json:"stopped,omitempty" firestore:"stopped,omitempty"`
+	// Submitted are the options as they were submitted [J1], if they were changed since; Changes are the last changes.
+	Submitted *Options `json:"submitted,omitempty" firestore:"submitted,omitempty"`
+	Changes   []Change `json:"changes,omitempty" firestore:"changes,omitempty"`
 	// Hold is why the job starts nothing until someone resumes or cancels it; nil: it is not held. Resumed is who ended
 	// the last one.
 	Hold      *Hold              `json:"hold,omitempty" firestore:"hold,omitempty"`

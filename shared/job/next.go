@@ -160,6 +160,11 @@ func (n *next) stop() {
 // Ending reports whether no further batch is started, because the job was cancelled or stopped.
 func (j Job) Ending() bool { return j.Cancelled != nil || j.Stopped != "" }
 
+// Held reports whether the job waits for someone to resume it.
+func (j Job) Held() bool {
+	return j.Hold != nil && !j.Ending() && (j.Phase == Splitting || j.Phase == Running)
+}
+
 // Starts reports whether the job may start batches now: it neither ends nor is held [J11].
 func (j Job) Starts() bool { return !j.Ending() && j.Hold == nil }
 

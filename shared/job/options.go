@@ -67,7 +67,20 @@ func (o Options) Problems() operation.Problems {
 // Differences names the options in which other differs; both have their defaults.
 func (o Options) Differences(other Options) []string {
 	var names []string
-	for _, field := range []struct{ name, a, b string }{
+	for _, d := range o.differences(other) {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// Same reports whether all options are the same; both have their defaults.
+func (o Options) Same(other Options) bool { return len(o.differences(other)) == 0 }
+
+// A difference is an option that has two values.
+type difference struct{ name, a, b string }
+
+func (o Options) differences(other Options) []difference {
+	all := []difference{
 		{"model", o.Model, other.Model},
 		{"maxRequestsPerBatch", fmt.Sprint(o.MaxRequestsPerBatch), fmt.Sprint(other.MaxRequestsPerBatch)},
 		{"maxBytesPerBatch", fmt.Sprint(o.MaxBytesPerBatch), fmt.Sprint(other.MaxBytesPerBatch)},
@@ -77,12 +90,8 @@ func (o Options) Differences(other Options) []string {
 		{"validate", o.Validate, other.Validate},
 		{"maxFailures", cmp.Or(string(o.MaxFailures), "0"), cmp.Or(string(other.MaxFailures), "0")},
 		{"stopAfter", string(o.StopAfter), string(other.StopAfter)},
-	} {
-		if field.a != field.b {
-			names = append(names, field.name)
-		}
 	}
-	return names
+	return slices.DeleteFunc(all, func(d difference) bool { return d.a == d.b })
 }
 
 func sorted(words []string) string { return strings.Join(slices.Sorted(slices.Values(words)), " ") }

@@ -48,6 +48,22 @@ func (l Jobs) Resume(ctx context.Context, key operation.Key, d Decision) error {
 	})
 }
 
+// Change sets limits of a job while it runs, and advances it. What runs goes on, and the options that it was
+// submitted with stay those of its id [J1]. It returns the job as it is then. Errors: operation.ErrSubmission; else as
+// Cancel. Calling it again is safe, and changes nothing.
+func (l Jobs) Change(ctx context.Context, key operation.Key, limits job.Limits, d Decision) (job.Job, error) {
+	if err := limits.Problems().Err(); err != nil {
+		return job.Job{}, err
+	}
+	var stands job.Job
+	err := l.decide(ctx, "changing ", key, d, func(j *job.Job, by *operation.Decided) (changed bool) {
+		changed = j.Change(limits, *by)
+		stands = *j
+		return changed
+	})
+	return stands, err
+}
+
 // decide changes a job on an operator's decision, and advances it. change reports whether it changed anything.
 func (l Jobs) decide(
 	ctx context.Context, doing string, key operation.Key, d Decision, change func(*job.Job, *operation.Decided) bool,

@@ -24,7 +24,7 @@ func (l *protocol) stepped(ctx context.Context, rec *operation.Record) error {
 		return err
 	}
 	rec.SteppedAt = j.SteppedAt
-	if j.Hold != nil {
+	if j.Held() {
 		rec.SteppedAt = operation.Instant(read.ReadTime)
 	}
 	if rec.StuckSince.Before(rec.SteppedAt) {

@@ -107,7 +107,7 @@ func (r JobRequest) Differs(before job.Job) error {
 		return fmt.Errorf("%w: its input has the SHA-256 %s, this one %s; give this one another id",
 			ErrJobDiffers, before.Input.SHA256, r.Input.SHA256)
 	}
-	if names := before.Options.Differences(r.Options); len(names) > 0 {
+	if names := before.AsSubmitted().Differences(r.Options); len(names) > 0 {
 		return fmt.Errorf("%w: the input is the same, and these options differ: %s; give this one another id, or the "+
 			"same options", ErrJobDiffers, strings.Join(names, ", "))
 	}

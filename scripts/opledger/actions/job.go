@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -36,6 +37,57 @@ func (a *Actions) cancelJob(ctx context.Context, key operation.Key, d ledger.Dec
 	}
 	return stands, words + "; no further batch is started, those that run are cancelled at Gemini, and what succeeded " +
 		"is kept", nil
+}
+
+// Pause records who pauses a job, and why: it starts nothing until someone resumes it [J11]. It says which pause
+// stands, which may be an earlier one.
+func (a *Actions) Pause(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {
+	stands, words, err := a.decide(ctx, d, string(key), "paused", func() (operation.Decided, error) {
+		hold, err := a.Ledger.Jobs.Pause(ctx, key, d)
+		return hold.Decided, err
+	})
+	if err != nil {
+		return Decision{}, "", err
+	}
+	return stands, words + "; nothing more is started until opledger resume " + phrase.ShellWord(string(key)) +
+		"; what runs goes on, and is collected", nil
+}
+
+// Resume records who lets a job go on that is held, and why. Of one that is not held nothing is recorded.
+func (a *Actions) Resume(ctx context.Context, key operation.Key, d ledger.Decision) (Decision, string, error) {
+	before, err := a.Ledger.Jobs.Read(ctx, key)
+	if err != nil {
+		return Decision{}, "", err
+	}
+	if before.Hold == nil {
+		return Decision{}, phrase.Safe(string(key)) + " is not held: there is nothing to resume", nil
+	}
+	if err := a.Ledger.Jobs.Resume(ctx, key, d); err != nil {
+		return Decision{}, "", err
+	}
+	after, err := a.Ledger.Jobs.Read(ctx, key)
+	if err != nil || after.Resumed == nil { // held again, or not resumed by a writer that knows no holds
+		return Decision{}, "", err
+	}
+	return a.decide(ctx, d, string(key), "resumed", func() (operation.Decided, error) { return *after.Resumed, nil })
+}
+
+// Change sets limits of a job while it runs, and records who did and why.
+func (a *Actions) Change(
+	ctx context.Context, key operation.Key, limits job.Limits, d ledger.Decision,
+) (job.Job, string, error) {
+	before, err := a.Ledger.Jobs.Read(ctx, key)
+	if err != nil {
+		return job.Job{}, "", err
+	}
+	j, err := a.Ledger.Jobs.Change(ctx, key, limits, d)
+	switch {
+	case err != nil:
+		return job.Job{}, "", err
+	case before.Options.Same(j.Options):
+		return j, phrase.Safe(string(key)) + " has these limits already: nothing was changed", nil
+	}
+	return j, phrase.Safe(string(key)) + ": " + phrase.Changed(j.Changes[len(j.Changes)-1]), nil
 }
 
 // AboutRelease says what the release of a part means, for the question before it.

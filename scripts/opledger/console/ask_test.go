@@ -91,6 +91,7 @@ var everyAction = []asked{
 		"the cancellation of batches/running requested by ada at "},
 	{cancelJob, "/console/operation?key=jobs%2Fnightly", "jobs/nightly", "",
 		"the cancellation of jobs/nightly requested by ada at "},
+	{pauseJob, "/console/operation?key=jobs%2Fnightly", "jobs/nightly", "", "jobs/nightly paused by ada at "},
 	{release, "/console/operation?key=jobs%2Fnightly%2F00002", "jobs/nightly/00002", "",
 		"jobs/nightly/00002 released by ada at "},
 }

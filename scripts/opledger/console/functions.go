@@ -26,6 +26,8 @@ var functions = template.FuncMap{
 	"conflict":  phrase.Conflict,
 	"pending":   whyPending,
 	"abandoned": phrase.Abandoned,
+	"held":      phrase.HeldBy,
+	"changed":   phrase.Changed,
 	"broken":    phrase.Broken,
 	"link":      link,
 	"path": func(key operation.Key) string {

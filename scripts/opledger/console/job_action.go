@@ -12,12 +12,44 @@ import (
 
 // The names of what can be done to a job and to a part.
 const (
+	pauseJob  = "pause-job"
+	resumeJob = "resume-job"
 	cancelJob = "cancel-job"
 	release   = "release"
 )
 
 // jobActions are what can be done to a job, and to a part of one.
 var jobActions = []action{
+	{
+		name: resumeJob, label: "Resume the job", command: "opledger resume NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Resume %s?", s.Record.Key) },
+		happens: []string{
+			"It starts batches again, as before it was held.",
+			"Who resumed it, when and why is recorded.",
+		},
+		can: func(s subject) bool { return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Held() },
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.Resume(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
+			return outcome{Words: words}, err
+		},
+	},
+	{
+		name: pauseJob, label: "Pause the job", command: "opledger pause NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Pause %s?", s.Record.Key) },
+		happens: []string{
+			"No further batch is started until someone resumes it. What runs goes on, and is collected and paid.",
+			"A batch whose creation has begun may still be created in the next two minutes.",
+			"Who paused it, when and why is recorded.",
+		},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Starts() &&
+				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.Pause(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
+			return outcome{Words: words}, err
+		},
+	},
 	{
 		name: cancelJob, label: "Cancel the job", command: "opledger cancel NAME --reason 'WHY'", who: true, why: true,
 		title: func(s subject) string { return fmt.Sprintf("Cancel %s?", s.Record.Key) },
@@ -55,10 +87,14 @@ var jobActions = []action{
 
 // jobSeen is a job as a question is asked about it. How far its batches are makes no difference.
 func jobSeen(j job.Job) string {
-	if j.Cancelled != nil {
+	switch {
+	case j.Cancelled != nil:
 		return string(j.Phase) + ", cancelled " + phrase.Abandoned(j.Cancelled)
+	case j.Hold != nil:
+		return string(j.Phase) + ", " + phrase.HeldBy(j.Hold)
+	default:
+		return string(j.Phase)
 	}
-	return string(j.Phase)
 }
 
 // partSeen is a part as a question is asked about it.

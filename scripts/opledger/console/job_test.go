@@ -114,6 +114,32 @@ func TestCancelledJob(t *testing.T) {
 	}
 }
 
+// TestPausedJob: a paused job says who paused it and why, in place of what it waits for, and is resumed there.
+func TestPausedJob(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	form := w.question(asked{do: pauseJob, key: string(nightly)}.address())
+	form.Set("why", "half of the answers are empty")
+	says(t, w.post(form).Body.String(), "jobs/nightly paused by ada at ", "nothing more is started until opledger resume")
+	page := w.get(jobAddresses[0]).Body.String()
+	says(t, page, "No further batch is started until someone resumes the job:", "by ada: half of the answers are empty.",
+		"do=resume-job", "do=cancel-job")
+	if strings.Contains(page, "do=pause-job") {
+		t.Errorf("it is offered again: %s", page)
+	}
+	form = w.question(asked{do: resumeJob, key: string(nightly)}.address())
+	form.Set("why", "they are fine")
+	says(t, w.post(form).Body.String(), "jobs/nightly resumed by ada at ", ": they are fine")
+	most := 5
+	_, err := w.Jobs.Change(t.Context(), nightly, job.Limits{MaxBatches: &most}, ledger.Decision{By: "kim", Why: "quota"})
+	w.do(err)
+	page = w.get(jobAddresses[0]).Body.String()
+	says(t, page, "do=pause-job", "Resumed", "by ada: they are fine", "Changed", "maxBatches 4 → 5, ", " by kim: quota")
+	if strings.Contains(page, "do=resume-job") || strings.Contains(page, "until someone resumes the job:") {
+		t.Errorf("it is still held: %s", page)
+	}
+}
+
 // TestReleasedPart: the page of a part says who released it, and that of its batch that it is not collected.
 func TestReleasedPart(t *testing.T) {
 	t.Parallel()

@@ -90,6 +90,13 @@ func (v jobView) lines(out *terminal.Table) {
 // decisions prints why a job ends other than by its last batch, and what is unusual.
 func (v jobView) decisions(out *terminal.Table) {
 	p := *v.Job
+	if p.Hold != nil {
+		out.Field("  held", phrase.Held(p.Key, p.Hold))
+	}
+	out.Field("  resumed", phrase.Abandoned(p.Resumed))
+	for _, c := range p.Changes {
+		out.Field("  changed", phrase.Changed(c))
+	}
 	out.Field("  cancelled", phrase.Abandoned(p.Cancelled))
 	out.Field("  stopped", p.Stopped)
 	out.Field("  invalid", p.Invalid)

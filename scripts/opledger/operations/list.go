@@ -110,7 +110,7 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 	case q.asJSON:
 		return terminal.PrintJSON(w, operationsJSON(page, page.Broken))
 	case q.filter.Pending, q.late:
-		err = printPending(w, s, page)
+		err = printPending(ctx, w, l, s, page)
 	case q.filter.Conflict:
 		err = printConflicts(w, s, page)
 	default:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/progress"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Tokens is a number of tokens, of a million or more in millions: "46.2 M tokens".
@@ -89,11 +90,25 @@ func standing(p progress.Progress) (words []string) {
 	if p.Stopped != "" {
 		words = append(words, "stopped: "+Safe(p.Stopped))
 	}
-	if w := p.Waiting; w != nil {
+	if p.Hold != nil {
+		words = append(words, Held(p.Key, p.Hold))
+	}
+	if w := p.Waiting; w != nil && (p.Hold == nil || w.Reason != job.WaitsForResume) {
 		words = append(words, "waits for "+WaitsFor(w.Reason)+" since "+LocalTime(w.Since))
 	}
 	return words
 }
+
+// HeldBy says why a job starts nothing, since when, by whom and for what.
+func HeldBy(h *job.Hold) string { return Safe(string(h.Reason)) + " " + Abandoned(&h.Decided) }
+
+// Held is HeldBy with what lets the job go on.
+func Held(key operation.Key, h *job.Hold) string {
+	return HeldBy(h) + "; opledger resume " + ShellWord(string(key)) + " --reason TEXT lets it go on"
+}
+
+// Changed says what was changed of a job's options while it ran, when, by whom and why.
+func Changed(c job.Change) string { return Safe(c.What) + ", " + Abandoned(&c.Decided) }
 
 // WaitsFor names what the start of a batch waits for.
 func WaitsFor(w job.Wait) string {

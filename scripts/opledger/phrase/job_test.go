@@ -41,6 +41,13 @@ func TestProgress(t *testing.T) {
 		{with(func(p *progress.Progress) {
 			p.Waiting = &progress.Waiting{Reason: job.WaitsForQuota, Since: noon}
 		}), line + " · waits for Gemini's quota since " + phrase.LocalTime(noon)},
+		{with(func(p *progress.Progress) {
+			p.Key, p.Waiting = "jobs/a", &progress.Waiting{Reason: job.WaitsForResume, Since: noon}
+			p.Hold = &job.Hold{
+				Reason: job.HeldByOperator, Decided: operation.Decided{By: "kim", Why: "the\x1b quota", At: noon},
+			}
+		}), line + " · paused " + phrase.LocalTime(noon) + ` by kim: the\x1b quota; opledger resume jobs/a --reason TEXT ` +
+			"lets it go on"},
 		{progress.Progress{Phase: job.Splitting, Batches: progress.Batches{Total: 3}, Open: 5},
 			"the input is cut into batches, 3 so far · done 0 · open 5"},
 	} {

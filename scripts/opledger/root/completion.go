@@ -99,6 +99,15 @@ func complete(cmd *cobra.Command, outside terminal.Environment) {
 		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) []string { return from.intents(cmd) }).ofArgument
 	case strings.HasSuffix(arguments, " EVENT NAME"):
 		cmd.ValidArgsFunction = proposal(func(*cobra.Command) []string { return webhooks.Events() }).ofArgument
+	case strings.Contains(arguments, " JOB"):
+		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) (names []string) {
+			for _, rec := range from.operations(cmd) {
+				if rec.Collection == operation.Jobs {
+					names = append(names, string(rec.Key))
+				}
+			}
+			return names
+		}).ofArgument
 	case strings.Contains(arguments, " NAME") && cmd.Name() != "register":
 		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) (names []string) {
 			for _, rec := range from.operations(cmd) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -60,22 +59,10 @@ func (f *jobFlags) request() (ledger.JobRequest, error) {
 		f.options.MaxBytesPerBatch = job.DefaultMaxBytesPerBatch
 	}
 	for _, problem := range f.options.Problems() {
-		problems = append(problems, terminal.Prefixed(flagOf(problem.Field), problem.Err))
+		problems = append(problems, terminal.Prefixed(terminal.FlagOf(problem.Field), problem.Err))
 	}
 	problems = append(problems, f.submission().Validate().Err())
 	return ledger.JobRequest{Key: key, Submission: f.submission(), Options: f.options}, errors.Join(problems...)
-}
-
-// flagOf is the flag of an option: maxAttempts is --max-attempts.
-func flagOf(field string) string {
-	flag := "--"
-	for _, letter := range field {
-		if unicode.IsUpper(letter) {
-			flag += "-"
-		}
-		flag += string(unicode.ToLower(letter))
-	}
-	return flag
 }
 
 // parseSize returns the bytes that a size names, such as 200MB, 1.5GiB or 4096.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -186,4 +187,16 @@ func Prefixed(what string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// FlagOf is the flag of an option: maxAttempts is --max-attempts.
+func FlagOf(field string) string {
+	flag := "--"
+	for _, letter := range field {
+		if unicode.IsUpper(letter) {
+			flag += "-"
+		}
+		flag += string(unicode.ToLower(letter))
+	}
+	return flag
 }

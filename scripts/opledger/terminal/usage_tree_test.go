@@ -44,6 +44,7 @@ func TestOneErrorOneLine(t *testing.T) {
 	needs := map[string][]string{
 		"abandon": {"--reason", "r"}, "waive": {"--reason", "r", "--effect", "e"}, "resolve": {"--reason", "r", "--conflict"},
 		"intent abandon":     {"--reason", "r"},
+		"change":             {"--reason", "r", "--max-batches", "1"},
 		"quarantine resolve": {"--reason", "r", "--unresolved"}, "recover": {"--log", "/nowhere/log"},
 		"submit batch":       {"--model", "m", "--file", "files/x"},
 		"submit video":       {"--model", "m", "--prompt", "p"},

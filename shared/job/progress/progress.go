@@ -38,6 +38,10 @@ type Progress struct {
 	// Why says why a job that has ended did not succeed.
 	Why       string             `json:"why,omitempty"`
 	Cancelled *operation.Decided `json:"cancelled,omitempty"`
+	// Hold is why the job starts nothing now, which does not end; Resumed and Changes are as in [job.Job].
+	Hold    *job.Hold          `json:"hold,omitempty"`
+	Resumed *operation.Decided `json:"resumed,omitempty"`
+	Changes []job.Change       `json:"changes,omitempty"`
 	// Stopped, Invalid and Refusal are as in [job.Job].
 	Stopped   string    `json:"stopped,omitempty"`
 	Invalid   string    `json:"invalid,omitempty"`
@@ -106,7 +110,10 @@ func Of(j job.Job, rec operation.Record, open []job.Part) Progress {
 		Batches: Batches{Total: j.Parts, Done: j.Batches, Twins: j.Twins},
 		Round:   j.Round, Counts: j.Counts, Usage: j.Usage, Storage: j.Storage, Output: j.Output,
 		Cancelled: j.Cancelled, Stopped: j.Stopped, Invalid: j.Invalid, Refusal: j.Refusal,
-		CreatedAt: j.CreatedAt, SteppedAt: j.SteppedAt,
+		CreatedAt: j.CreatedAt, SteppedAt: j.SteppedAt, Resumed: j.Resumed, Changes: j.Changes,
+	}
+	if j.Held() {
+		p.Hold = j.Hold
 	}
 	for _, g := range j.Waiting {
 		p.Gathered += g.Requests

@@ -23,6 +23,13 @@ func frozenJob() job.Job {
 		Cancelled: &operation.Decided{At: at(2), By: "operator", Why: "a test"}, Stopped: "too many",
 		Hold:    &job.Hold{Reason: job.HeldByOperator, Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"}},
 		Resumed: &operation.Decided{At: at(1), By: "operator", Why: "a test"},
+		Submitted: &job.Options{
+			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 5,
+			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "2%", StopAfter: "6",
+		},
+		Changes: []job.Change{{
+			What: "maxBatches 5 → 4", Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
+		}},
 		Output: job.Output{
 			Results: frozenObject("results.jsonl"), Failed: frozenObject("failed.jsonl"),
 			Unmatched: frozenObject("unmatched.jsonl"),

@@ -65,6 +65,45 @@ var jobDecisions = []ledgerTest{
 		w.must("Resume again", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
 		equal(w, "the first, resumed", w.part(1).State, job.Starting)
 	}},
+	{"a job whose limits were changed is the one that was submitted, and says who changed what [J1]", func(w *world) {
+		w.submitJob(3, job.Options{})
+		running := func() (n int) {
+			for number := range 3 {
+				if w.part(number+1).State == job.Starting {
+					n++
+				}
+			}
+			return n
+		}
+		most, bad, failures := 1, 0, job.Tolerance("1%")
+		_, err := w.ledger().Jobs.Change(w.ctx, nightly, job.Limits{MaxBatches: &bad}, cancelling)
+		if !errors.Is(err, operation.ErrSubmission) {
+			w.Errorf("no batch at all: %v", err)
+		}
+		_, err = w.ledger().Jobs.Change(w.ctx, nightly, job.Limits{}, cancelling)
+		if !errors.Is(err, operation.ErrSubmission) {
+			w.Errorf("nothing: %v", err)
+		}
+		for range 2 { // the second time nothing changes
+			_, err = w.ledger().Jobs.Change(w.ctx, nightly, job.Limits{MaxBatches: &most, MaxFailures: &failures}, cancelling)
+			w.must("Change", err)
+		}
+		w.cut()
+		equal(w, "running", running(), 1)
+		most = 2
+		j, err := w.ledger().Jobs.Change(w.ctx, nightly, job.Limits{MaxBatches: &most}, cancelling)
+		w.must("Change again", err)
+		equal(w, "running then", running(), 2)
+		equal(w, "changes", len(j.Changes), 2)
+		equal(w, "what", j.Changes[0].What, "maxBatches 20 → 1, maxFailures 0 → 1%")
+		equal(w, "why", j.Changes[1].Why, cancelling.Why)
+		equal(w, "as submitted", j.AsSubmitted().MaxBatches, job.DefaultMaxBatches)
+		equal(w, "created again", w.submitJob(3, job.Options{}).Created, false)
+		changed := JobRequest(3, job.Options{MaxRequestsPerBatch: 1, MaxBatches: 2})
+		if _, err := w.ledger().Jobs.Submit(w.ctx, changed); !errors.Is(err, ledger.ErrJobDiffers) {
+			w.Errorf("as changed: %v", err)
+		}
+	}},
 	{"only an operator's release gives up a batch [J6]", func(w *world) {
 		w.submitJob(1, job.Options{})
 		w.cut()

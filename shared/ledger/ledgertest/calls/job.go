@@ -160,6 +160,11 @@ var jobCalls = []Call{
 		j, readErr := w.Ledger.Jobs.Read(w.Ctx, nightly)
 		return j.Hold == nil, errors.Join(err, readErr)
 	}},
+	{Name: "Jobs.Change", Arrange: split, Act: func(w *World) (any, error) {
+		most := 3
+		j, err := w.Ledger.Jobs.Change(w.Ctx, nightly, job.Limits{MaxBatches: &most}, decision)
+		return j.Options.MaxBatches, err
+	}},
 	{Name: "Jobs.Release", Arrange: started, Act: func(w *World) (any, error) {
 		stands, err := w.Ledger.Jobs.Release(w.Ctx, first, decision)
 		return stands.Why, err

@@ -1,0 +1,71 @@
+package operations
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// NewChange makes opledger change.
+func NewChange(outside terminal.Environment) *cobra.Command {
+	d := decision.Decider{Outside: outside}
+	var maxBatches int
+	var maxFailures, stopAfter string
+	cmd := &cobra.Command{
+		Use:   "change JOB --reason TEXT",
+		Short: "Change limits of a job while it runs",
+		Long: "Changes limits of a job while it runs, each as in opledger submit job. Batches that run go on. Who changed\n" +
+			"what, when and why is recorded, and opledger show prints it. The job stays the one that was submitted: to\n" +
+			"submit it again with its first options starts nothing twice. A job that --stop-after has stopped stays so.",
+		Example: "  opledger change jobs/nightly-2026-11-23 --max-batches 5 --reason 'the quota is needed elsewhere'\n" +
+			"  opledger change jobs/nightly-2026-11-23 --max-failures 2% --stop-after '' --reason 'good enough'",
+		Args: terminal.Args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var limits job.Limits
+			for flag, limit := range map[string]func(){
+				"max-batches":  func() { limits.MaxBatches = &maxBatches },
+				"max-failures": func() { limits.MaxFailures = (*job.Tolerance)(&maxFailures) },
+				"stop-after":   func() { limits.StopAfter = (*job.Tolerance)(&stopAfter) },
+			} {
+				if cmd.Flags().Changed(flag) {
+					limit()
+				}
+			}
+			if err := usageOf(limits); err != nil {
+				return err
+			}
+			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
+				j, words, err := a.Change(cmd.Context(), key, limits, d.Decision)
+				return map[string]any{"operation": key, "options": j.Options, "changes": j.Changes}, words, err
+			})
+		},
+	}
+	d.Flags(cmd)
+	cmd.Flags().IntVar(&maxBatches, "max-batches", 0, "run at most this many batches at once")
+	cmd.Flags().StringVar(&maxFailures, "max-failures", "",
+		"the job succeeds with this many requests that are not done, or with this share")
+	cmd.Flags().StringVar(&stopAfter, "stop-after", "",
+		"start nothing more after this many requests, or this share, are not done; '': never")
+	return cmd
+}
+
+// usageOf returns what is wrong with limits, by their flags.
+func usageOf(limits job.Limits) error {
+	if limits == (job.Limits{}) {
+		return terminal.Usage(errors.New("there is nothing to change: give --max-batches, --max-failures or --stop-after"))
+	}
+	var problems []error
+	for _, problem := range limits.Problems() {
+		problems = append(problems, terminal.Prefixed(terminal.FlagOf(problem.Field), problem.Err))
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return terminal.Usage(errors.Join(problems...))
+}

@@ -1,0 +1,66 @@
+package operations_test
+
+import (
+	"testing"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// TestPause: who paused a job, since when and why, and what lets it go on, is said wherever the job is [J11].
+func TestPause(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Empty()
+	variables := submitJob(t, f, 4)
+	decide := func(command, who, why string) commandtest.Said {
+		return commandtest.Run(t, variables, command, "nightly", "--reason", why, "--by", who)
+	}
+	commandtest.Run(t, variables, "pause", "nightly").Want(t, terminal.ExitUsage, "--reason").Complaint(t)
+	commandtest.Run(t, variables, "pause", "jobs/none", "--reason", "r").Want(t, terminal.ExitFailed,
+		"opledger list --collection jobs").Complaint(t)
+	decide("resume", "kim", "r").Want(t, terminal.ExitDone).Says(t, "jobs/nightly is not held: there is nothing to resume")
+	decide("pause", "kim", "empty \x1b[31manswers").Want(t, terminal.ExitDone).Says(t, "jobs/nightly paused by kim at ",
+		`: empty \x1b[31manswers; nothing more is started until opledger resume jobs/nightly`)
+	decide("pause", "lee", "other").Want(t, terminal.ExitDone).Says(t, "already paused by kim at ",
+		"yours was not recorded")
+	const held = `by kim: empty \x1b[31manswers; opledger resume jobs/nightly --reason TEXT lets it go on`
+	commandtest.Run(t, variables, "show", "nightly").Want(t, terminal.ExitDone).Says(t, "  held  ", "paused ", held)
+	commandtest.Run(t, variables, "list", "--pending").Want(t, terminal.ExitDone).Says(t, held)
+	commandtest.Run(t, variables, "wait", "nightly", "--timeout", "1s").Want(t, terminal.ExitFailed, held)
+	decide("resume", "lee", "they are fine").Want(t, terminal.ExitDone).Says(t, "jobs/nightly resumed by lee at ",
+		": they are fine")
+	commandtest.Run(t, variables, "show", "nightly").Want(t, terminal.ExitDone).Says(t, "  resumed  ",
+		"by lee: they are fine")
+	decide("cancel", "kim", "r").Want(t, terminal.ExitDone)
+}
+
+// TestChange: limits change while a job runs, and show says who changed which.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Empty()
+	variables := submitJob(t, f, 4)
+	change := func(more ...string) commandtest.Said {
+		return commandtest.Run(t, variables, append([]string{"change", "jobs/nightly", "--by", "kim"}, more...)...)
+	}
+	change("--reason", "r").Want(t, terminal.ExitUsage, "give --max-batches, --max-failures or --stop-after").Complaint(t)
+	change("--max-batches", "0", "--stop-after", "x", "--reason", "r").Want(t, terminal.ExitUsage,
+		"--max-batches: it must be from 1 to 100", "--stop-after: it must be a number").Complaint(t)
+	change("--max-batches", "5").Want(t, terminal.ExitUsage, "--reason").Complaint(t)
+	change("--max-batches", "5", "--stop-after", "3", "--reason", "quota").Want(t, terminal.ExitDone).Says(t,
+		"jobs/nightly: maxBatches 20 → 5, stopAfter none → 3, ", " by kim: quota\n")
+	change("--max-batches", "5", "--reason", "quota").Want(t, terminal.ExitDone).Says(t, "nothing was changed")
+	var answer struct {
+		Options struct{ MaxFailures string }
+		Changes []struct{ What string }
+	}
+	s := change("--max-failures", "1%", "--stop-after", "", "--reason", "r", "--json").Want(t, terminal.ExitDone)
+	commandtest.OneObject(t, s.Out, &answer)
+	if len(answer.Changes) != 2 || answer.Changes[1].What != "maxFailures 0 → 1%, stopAfter 3 → none" ||
+		answer.Options.MaxFailures != "1%" {
+		t.Errorf("%+v", answer)
+	}
+	commandtest.Run(t, variables, "show", "nightly").Want(t, terminal.ExitDone).Says(t, "of at most 5",
+		"  changed  ", "maxBatches 20 → 5", "maxFailures 0 → 1%")
+}

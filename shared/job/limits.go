@@ -1,0 +1,76 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Limits are the options that may change while a job runs; nil: it stays as it is.
+type Limits struct {
+	MaxBatches  *int       `json:"maxBatches"`
+	MaxFailures *Tolerance `json:"maxFailures"`
+	StopAfter   *Tolerance `json:"stopAfter"`
+}
+
+// On returns the options with these limits.
+func (l Limits) On(o Options) Options {
+	set(&o.MaxBatches, l.MaxBatches)
+	set(&o.MaxFailures, l.MaxFailures)
+	set(&o.StopAfter, l.StopAfter)
+	return o
+}
+
+func set[T any](option, to *T) {
+	if to != nil {
+		*option = *to
+	}
+}
+
+// Problems returns what is wrong with the limits; that there is none, too.
+func (l Limits) Problems() operation.Problems {
+	problems := l.On(Options{Model: "any"}.WithDefaults()).Problems()
+	if l == (Limits{}) {
+		problems.Add("limits", "there is none to change: give maxBatches, maxFailures or stopAfter")
+	}
+	return problems
+}
+
+// A Change is what was changed of a job's options while it ran, by whom and why.
+type Change struct {
+	What string `json:"what" firestore:"what"` // such as "maxBatches 20 → 5"
+	operation.Decided
+}
+
+// mostChanges bounds the changes that a job keeps: the last ones.
+const mostChanges = 20
+
+// Change sets limits of a job, and records that. It reports whether that changed anything.
+func (j *Job) Change(l Limits, by operation.Decided) bool {
+	options := l.On(j.Options)
+	var what []string
+	for _, d := range j.Options.differences(options) {
+		what = append(what, d.name+" "+cmp.Or(d.a, "none")+" → "+cmp.Or(d.b, "none"))
+	}
+	if options.Same(j.Options) {
+		return false
+	}
+	if j.Submitted == nil {
+		submitted := j.Options
+		j.Submitted = &submitted
+	}
+	j.Options = options
+	j.Changes = append(slices.Clone(j.Changes), Change{What: strings.Join(what, ", "), Decided: by})
+	j.Changes = j.Changes[max(0, len(j.Changes)-mostChanges):]
+	return true
+}
+
+// AsSubmitted are the options that the job was submitted with [J1].
+func (j Job) AsSubmitted() Options {
+	if j.Submitted != nil {
+		return *j.Submitted
+	}
+	return j.Options
+}
