@@ -117,10 +117,14 @@ type Job struct {
 	Changes   []Change `json:"changes,omitempty" firestore:"changes,omitempty"`
 	// Hold is why the job starts nothing until someone resumes or cancels it; nil: it is not held. Resumed is who ended
 	// the last one.
-	Hold      *Hold              `json:"hold,omitempty" firestore:"hold,omitempty"`
-	Resumed   *operation.Decided `json:"resumed,omitempty" firestore:"resumed,omitempty"`
-	Output    Output             `json:"output,omitzero" firestore:"output,omitempty"`
-	CreatedAt time.Time          `json:"createdAt" firestore:"createdAt"`
+	Hold    *Hold              `json:"hold,omitempty" firestore:"hold,omitempty"`
+	Resumed *operation.Decided `json:"resumed,omitempty" firestore:"resumed,omitempty"`
+	// Redrives is the job whose requests this one has; empty: it is no redrive. RedrivenBy are the jobs that have
+	// requests of this one, which has ended [J14].
+	Redrives   operation.Key `json:"redrives,omitempty" firestore:"redrives,omitempty"`
+	RedrivenBy []Redrive     `json:"redrivenBy,omitempty" firestore:"redrivenBy,omitempty"`
+	Output     Output        `json:"output,omitzero" firestore:"output,omitempty"`
+	CreatedAt  time.Time     `json:"createdAt" firestore:"createdAt"`
 	// SteppedAt is when the job last advanced.
 	SteppedAt time.Time `json:"steppedAt" firestore:"steppedAt"`
 	ExpireAt  time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`

@@ -37,6 +37,22 @@ func (o Outcome) Counts() Counts {
 	}
 }
 
+// Of returns how many requests have this outcome.
+func (c Counts) Of(o Outcome) int64 {
+	switch o {
+	case OutcomeDone:
+		return c.Done
+	case OutcomeInvalid:
+		return c.Invalid
+	case OutcomeTruncated:
+		return c.Truncated
+	case OutcomeRefused:
+		return c.Refused
+	default:
+		return c.Failed
+	}
+}
+
 // A Judgement is what became of a request, and what it cost.
 type Judgement struct {
 	Outcome Outcome

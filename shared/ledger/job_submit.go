@@ -17,6 +17,8 @@ type JobRequest struct {
 	Options job.Options
 	Input   job.Input // its object is in Storage already
 	Storage string    // as job storage names itself
+	// Redrive says of which job that has ended the input is; zero: of none.
+	Redrive Redriving
 }
 
 // Validate returns every problem of the request.
@@ -31,7 +33,7 @@ func (r JobRequest) Validate() operation.Problems {
 	if r.Input.Requests < 1 || r.Input.Bytes < 1 || r.Input.SHA256 == "" || r.Input.Object == "" {
 		problems.Add("input", "it must have an object, a size, a number of requests and a SHA-256")
 	}
-	return problems
+	return append(problems, r.Redrive.problems()...)
 }
 
 // JobSubmitted is the result of Submit.
@@ -43,10 +45,11 @@ type JobSubmitted struct {
 }
 
 // Submit creates a job: its plan, its record, which is pending until the job ends, and its first step, in
-// one commit. The same id with the same input and options is the same job, and creates nothing [J1].
+// one commit. The same id with the same input and options is the same job, and creates nothing [J1]. The commit of a
+// redrive is recorded in the job that it redrives, too [J14].
 //
-// Errors: operation.ErrSubmission; ErrJobDiffers, which says in what; else as Ingest. Calling it again is
-// safe.
+// Errors: operation.ErrSubmission; ErrJobDiffers, which says in what; of a redrive ErrNoJob, ErrNoReason and
+// job.ErrNoRedrive; else as Ingest. Calling it again is safe.
 func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 	if err := r.Validate().Err(); err != nil {
 		return JobSubmitted{}, err
@@ -56,7 +59,7 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 	var messages []Message
 	created := false // perhaps by a commit whose answer was lost
 	err := l.retry(ctx, "submitting "+string(r.Key), func(int) error {
-		snapshot, err := l.store.Get(ctx, JobPath(r.Key), OperationPath(r.Key))
+		snapshot, err := l.store.Get(ctx, append([]Path{JobPath(r.Key), OperationPath(r.Key)}, r.Redrive.paths()...)...)
 		if err != nil {
 			return err
 		}
@@ -88,11 +91,15 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 		_, write := l.writeRecord(docs[1], p.record, now)
 		j := StoredJob{doc: docs[0], Job: job.Job{
 			Key: r.Key, Options: r.Options, Input: r.Input, Storage: r.Storage, JobKind: r.JobKind, Phase: job.Splitting,
-			CreatedAt: now, SteppedAt: now,
+			Redrives: r.Redrive.Of, CreatedAt: now, SteppedAt: now,
 		}}
 		plan := writeJob(j)
+		redriven, err := r.Redrive.write(docs[2:], r.Key, now)
+		if err != nil {
+			return err
+		}
 		result, messages, created = JobSubmitted{Job: plan.Data.(job.Job), Created: true}, p.messages, true
-		return l.commit(ctx, append(p.writes, write, plan)...)
+		return l.commit(ctx, append(append(p.writes, write, plan), redriven...)...)
 	})
 	if err != nil {
 		return JobSubmitted{}, err
@@ -110,6 +117,9 @@ func (r JobRequest) Differs(before job.Job) error {
 	if names := before.AsSubmitted().Differences(r.Options); len(names) > 0 {
 		return fmt.Errorf("%w: the input is the same, and these options differ: %s; give this one another id, or the "+
 			"same options", ErrJobDiffers, strings.Join(names, ", "))
+	}
+	if of := r.Redrive.Of; of != "" && before.Redrives != of {
+		return fmt.Errorf("%w: the input is the same, and it is no redrive of %s; give this one another id", ErrJobDiffers, of)
 	}
 	if before.Storage != r.Storage {
 		return fmt.Errorf("%w: its objects are in %s, not in %s", ErrJobDiffers, before.Storage, r.Storage)

@@ -28,6 +28,8 @@ type manifest struct {
 	JobKind string        `json:"jobKind,omitempty"`
 	Options job.Options   `json:"options"`
 	Input   job.Input     `json:"input"`
+	// Redrives is as in [job.Job]: results are merged along it, also once the records have expired.
+	Redrives operation.Key `json:"redrives,omitempty"`
 }
 
 // Accept submits a job whose input is in s. The same job again is known and creates nothing [J1].
@@ -73,7 +75,9 @@ func unused(ctx context.Context, s storage.Storage, r ledger.JobRequest) error {
 		return nil
 	}
 	if err == nil {
-		err = r.Differs(job.Job{Options: before.Options, Input: before.Input, Storage: r.Storage})
+		err = r.Differs(job.Job{
+			Options: before.Options, Input: before.Input, Storage: r.Storage, Redrives: before.Redrives,
+		})
 	}
 	if err == nil {
 		err = before.unfinished(ctx, s)
@@ -84,7 +88,7 @@ func unused(ctx context.Context, s storage.Storage, r ledger.JobRequest) error {
 // Keep keeps what was submitted, once and before anything is created at Gemini. A job whose id belongs to
 // another one, of which the ledger has no record any more, is ErrExpired or ledger.ErrJobDiffers.
 func Keep(ctx context.Context, s storage.Storage, j job.Job) error {
-	m := manifest{Key: j.Key, JobKind: j.JobKind, Options: j.Options, Input: j.Input}
+	m := manifest{Key: j.Key, JobKind: j.JobKind, Options: j.Options, Input: j.Input, Redrives: j.Redrives}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding what is submitted: %w", err)

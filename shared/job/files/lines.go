@@ -75,10 +75,13 @@ func Lines(ctx context.Context, s storage.Storage, sources []job.Source) iter.Se
 
 // Scan returns the lines of content, without their newlines. A line is valid until the next. An error is
 // the last.
-func Scan(content io.Reader) iter.Seq2[[]byte, error] {
+func Scan(content io.Reader) iter.Seq2[[]byte, error] { return scan(content, MaxLine) }
+
+// scan is Scan with a bound of a line, in bytes.
+func scan(content io.Reader, most int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(content)
-		lines.Buffer(make([]byte, 0, 64<<10), MaxLine+1)
+		lines.Buffer(make([]byte, 0, 64<<10), most+1)
 		lines.Split(split)
 		for lines.Scan() {
 			if !yield(lines.Bytes(), nil) {
@@ -86,7 +89,7 @@ func Scan(content io.Reader) iter.Seq2[[]byte, error] {
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(nil, fmt.Errorf("reading the requests: %w", err))
+			yield(nil, fmt.Errorf("reading the lines: %w", err))
 		}
 	}
 }

@@ -30,6 +30,11 @@ func frozenJob() job.Job {
 		Changes: []job.Change{{
 			What: "maxBatches 5 → 4", Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
 		}},
+		Redrives: "jobs/evening",
+		RedrivenBy: []job.Redrive{{
+			Job: "jobs/nightly-2", Outcomes: []job.Outcome{job.OutcomeFailed},
+			Decided: operation.Decided{At: at(4), By: "operator", Why: "a test"},
+		}},
 		Output: job.Output{
 			Results: frozenObject("results.jsonl"), Failed: frozenObject("failed.jsonl"),
 			Unmatched: frozenObject("unmatched.jsonl"),

@@ -23,6 +23,14 @@ func JobRequest(requests int64, options job.Options) ledger.JobRequest {
 	}
 }
 
+// RedriveRequest returns a redrive of that job, of its requests with these outcomes.
+func RedriveRequest(outcomes ...job.Outcome) ledger.JobRequest {
+	r := JobRequest(1, job.Options{})
+	r.Key, r.Input.SHA256 = "jobs/nightly-2", "0a1c"
+	r.Redrive = ledger.Redriving{Of: nightly, Outcomes: outcomes, Decision: ledger.Decision{By: "ann", Why: "a test"}}
+	return r
+}
+
 // submitJob submits a job whose batches have one request each, which must succeed.
 func (w *world) submitJob(requests int64, options job.Options) ledger.JobSubmitted {
 	w.Helper()
@@ -131,7 +139,7 @@ func (w *world) finishJob() {
 	w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, j.Write()))
 }
 
-var jobTests = join(jobLife, jobSteps, jobDecisions)
+var jobTests = join(jobLife, jobSteps, jobDecisions, jobRedrives)
 
 var jobLife = []ledgerTest{
 	{"a job ends once, and its effects are planned then [J8]", func(w *world) {

@@ -96,7 +96,7 @@ func endedJob(w *World) {
 	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
 	w.step(nightly, job.StepFinish)
 	w.job = w.readJob()
-	w.job.Phase = job.Ended
+	w.job.Phase, w.job.Counts.Failed = job.Ended, 1
 	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease, w.job.Write()))
 	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
 }
@@ -116,6 +116,11 @@ var jobCalls = []Call{
 	{Name: "Jobs.Submit", Arrange: nothing, Act: func(w *World) (any, error) {
 		submitted, err := w.Ledger.Jobs.Submit(w.Ctx, ledgertest.JobRequest(2, job.Options{}))
 		return submitted.Job.Phase, err
+	}},
+	{Name: "Jobs.Submit/redrive", Arrange: endedJob, Act: func(w *World) (any, error) {
+		submitted, err := w.Ledger.Jobs.Submit(w.Ctx, ledgertest.RedriveRequest(job.OutcomeFailed))
+		j, readErr := w.Ledger.Jobs.Read(w.Ctx, nightly)
+		return []any{submitted.Job.Redrives, len(j.RedrivenBy)}, errors.Join(err, readErr)
 	}},
 	{Name: "Jobs.Cut", Arrange: splitting, Act: func(w *World) (any, error) {
 		cut, err := w.Ledger.Jobs.Cut(w.Ctx, w.Lease, w.job, ranges(w.job), true)
