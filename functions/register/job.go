@@ -1,6 +1,7 @@
 package register
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
@@ -18,6 +20,8 @@ import (
 const (
 	// jobsPath is before the id of a job.
 	jobsPath = "/jobs/"
+	// redriveVerb is behind the id of a job whose requests that are not done are to be another job.
+	redriveVerb = "redrive"
 	// storageRetry is when a caller may try again where there is no job storage: after a deployment.
 	storageRetry = 5 * time.Minute
 )
@@ -93,7 +97,11 @@ func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, 
 			return v.do(ctx, h.Ledger.Jobs, key, decision)
 		}), err
 	}
-	key, problems := jobOf(r, path)
+	redrives := asked == redriveVerb && r.Method == http.MethodPost
+	if !redrives {
+		id = path
+	}
+	key, problems := jobOf(r, id)
 	if r.Method == http.MethodPatch {
 		limits, decision, err := parseChange(body, problems)
 		return h.decideJob(key, decision, "changed", began, func(ctx context.Context) error {
@@ -106,6 +114,10 @@ func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, 
 			Status: http.StatusServiceUnavailable, RetryAfter: storageRetry,
 			Message: "there is no job storage here: set OPLEDGER_JOB_STORAGE, such as gs://BUCKET/PREFIX",
 		}
+	}
+	if redrives {
+		asked, err := h.parseRedrive(key, body, problems)
+		return func(ctx context.Context, w http.ResponseWriter) { h.redriveJob(ctx, w, asked, began) }, err
 	}
 	request, err := parseJobRequest(key, body, h.Storage.String(), problems)
 	traced(&request.Submission, r)
@@ -127,8 +139,20 @@ func (h handler) submitJob(ctx context.Context, w http.ResponseWriter, request l
 		}
 	}
 	submitted, err := submit(ctx, request)
-	log := h.Log.With("event", "job", "operation", request.Key, "jobKind", request.JobKind, "requests",
-		request.Input.Requests, "bytes", request.Input.Bytes, "sha256", request.Input.SHA256)
+	h.answerSubmitted(ctx, w, request, submitted, err, began)
+}
+
+// answerSubmitted answers what became of a job that was submitted, or redrives another one.
+func (h handler) answerSubmitted(
+	ctx context.Context, w http.ResponseWriter, request ledger.JobRequest, submitted ledger.JobSubmitted, err error,
+	began time.Time,
+) {
+	input := cmp.Or(submitted.Job.Input, request.Input)
+	log := h.Log.With("event", "job", "operation", request.Key, "jobKind", request.JobKind, "requests", input.Requests,
+		"bytes", input.Bytes, "sha256", input.SHA256)
+	if of := request.Redrive.Of; of != "" {
+		log = log.With("redrives", of, "by", request.Redrive.By)
+	}
 	if err != nil {
 		log.WarnContext(ctx, "job not accepted", "outcome", outcomeOfJob(err), "error", err)
 		httpfunc.WriteError(w, err)
@@ -179,10 +203,14 @@ func (h handler) decideJob(
 func outcomeOfJob(err error) string {
 	for _, refusal := range []error{
 		ledger.ErrJobDiffers, ledger.ErrNoJob, ledger.ErrSettled, files.ErrInput, files.ErrExpired, operation.ErrSubmission,
+		job.ErrNoRedrive,
 	} {
 		if errors.Is(err, refusal) {
 			return "refused"
 		}
+	}
+	if answer, ok := errors.AsType[*httpfunc.Error](err); ok && answer.Status < http.StatusInternalServerError {
+		return "refused"
 	}
 	return httpfunc.OutcomeOf(err)
 }

@@ -34,8 +34,8 @@ type Options struct {
 // New returns the function. It answers a registration with the operation's record: 201 if it is
 // new, 200 if it is known. It answers an intent in the same way, with {"intent"} and what the
 // submitter may do, GET /operations/{name} with the record, and GET /intents/{id} with the intent.
-// A job is submitted by POST /jobs/{id}, read by GET, changed by PATCH, and cancelled by POST /jobs/{id}:cancel, as it
-// is paused and resumed.
+// A job is submitted by POST /jobs/{id}, read by GET, changed by PATCH, cancelled by POST /jobs/{id}:cancel, as it is
+// paused and resumed, and what is not done in it becomes another job by POST /jobs/{id}:redrive.
 // An invalid request is 400 with all its problems.
 func New(o Options) http.Handler {
 	h := handler(o)

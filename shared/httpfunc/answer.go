@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -81,6 +82,7 @@ func statusOf(err error) int {
 		{ledger.ErrNoReason, http.StatusBadRequest},
 		{ledger.ErrJobDiffers, http.StatusConflict},
 		{ledger.ErrSettled, http.StatusConflict},
+		{job.ErrNoRedrive, http.StatusConflict},
 		{files.ErrInput, http.StatusConflict},
 		{files.ErrExpired, http.StatusConflict},
 		{ledger.ErrNewer, http.StatusServiceUnavailable},

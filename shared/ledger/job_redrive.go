@@ -16,8 +16,8 @@ type Redriving struct {
 	Decision
 }
 
-// problems returns what is wrong with it.
-func (r Redriving) problems() (problems operation.Problems) {
+// Problems returns what is wrong with the outcomes.
+func (r Redriving) Problems() (problems operation.Problems) {
 	for _, outcome := range r.Outcomes {
 		if !slices.Contains(job.NotDone(), outcome) {
 			problems.Add("outcomes", "it must be %s, not %s", diag.OneOf(job.NotDone()), diag.Quote(string(outcome)))

@@ -33,7 +33,7 @@ func (r JobRequest) Validate() operation.Problems {
 	if r.Input.Requests < 1 || r.Input.Bytes < 1 || r.Input.SHA256 == "" || r.Input.Object == "" {
 		problems.Add("input", "it must have an object, a size, a number of requests and a SHA-256")
 	}
-	return append(problems, r.Redrive.problems()...)
+	return append(problems, r.Redrive.Problems()...)
 }
 
 // JobSubmitted is the result of Submit.
@@ -119,7 +119,8 @@ func (r JobRequest) Differs(before job.Job) error {
 			"same options", ErrJobDiffers, strings.Join(names, ", "))
 	}
 	if of := r.Redrive.Of; of != "" && before.Redrives != of {
-		return fmt.Errorf("%w: the input is the same, and it is no redrive of %s; give this one another id", ErrJobDiffers, of)
+		return fmt.Errorf("%w: its input is the same, and it does not redrive %s; give this one another id",
+			ErrJobDiffers, of)
 	}
 	if before.Storage != r.Storage {
 		return fmt.Errorf("%w: its objects are in %s, not in %s", ErrJobDiffers, before.Storage, r.Storage)

@@ -238,7 +238,8 @@ func (c *Console) remedies(s subject) (all []remedy) {
 		resumes := a.name == "lookup" && s.Record.Abandoned != nil // what is rarely wanted
 		r := remedy{
 			Label: a.label, Explains: a.happens[0], Line: a.line(s),
-			First: len(all) == 0 && !slices.Contains([]string{"rerun", pauseJob, cancelJob, release}, a.name) && !resumes,
+			First: len(all) == 0 && !slices.Contains([]string{"rerun", pauseJob, cancelJob, redrive, release}, a.name) &&
+				!resumes,
 		}
 		if c.allows(a) {
 			r.Address = a.question(s)

@@ -28,6 +28,7 @@ var functions = template.FuncMap{
 	"abandoned": phrase.Abandoned,
 	"held":      phrase.HeldBy,
 	"changed":   phrase.Changed,
+	"redriven":  phrase.Redriven,
 	"broken":    phrase.Broken,
 	"link":      link,
 	"path": func(key operation.Key) string {

@@ -16,6 +16,7 @@ const (
 	resumeJob = "resume-job"
 	cancelJob = "cancel-job"
 	release   = "release"
+	redrive   = "redrive"
 )
 
 // jobActions are what can be done to a job, and to a part of one.
@@ -65,6 +66,14 @@ var jobActions = []action{
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			_, words, err := a.Cancel(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
 			return outcome{Words: words}, err
+		},
+	},
+	{
+		name: redrive, label: "Redrive", command: "opledger redrive NAME --reason 'WHY'",
+		happens: []string{"The requests that are not done become a job of their own. This one stays as it ended."},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Phase == job.Ended && s.Job.Counts.NotDone() > 0 &&
+				len(s.Job.RedrivenBy) == 0
 		},
 	},
 	{

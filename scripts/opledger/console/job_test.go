@@ -56,6 +56,28 @@ func TestJobPage(t *testing.T) {
 		"There is none yet: the input is being cut.")
 }
 
+// TestRedrivePage: the page of a job that has ended says how to redrive it; then each of the two leads to the other.
+func TestRedrivePage(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	says(t, w.get(jobAddresses[1]).Body.String(), "opledger redrive jobs/ended --reason 'WHY'")
+	_, err := w.Jobs.Submit(w.Context(), ledger.JobRequest{
+		Key: "jobs/ended-2", Options: job.Options{Model: "gemini-3.5-flash"}, Storage: "gs://bucket/jobs",
+		Input: job.Input{SHA256: "0a1c", Bytes: 100, Requests: 1, Object: "ended-2/0a1c/input.jsonl"},
+		Redrive: ledger.Redriving{
+			Of: ended, Outcomes: []job.Outcome{job.OutcomeFailed}, Decision: ledger.Decision{By: "ann", Why: hostile},
+		},
+	})
+	w.do(err)
+	page := w.get(jobAddresses[1]).Body.String()
+	says(t, page, link("/console/operation", theKey, "jobs/ended-2"), "failed; ", " by ann: ")
+	if strings.Contains(page, "opledger redrive") {
+		t.Errorf("what is redriven can be redriven again: %s", page)
+	}
+	says(t, w.get(link("/console/operation", theKey, "jobs/ended-2")).Body.String(), "Redrives",
+		jobAddresses[1])
+}
+
 // TestPartPage: the page of a part leads to its job and its batch, and the page of the batch to both. Steps
 // of a job are neither rerun nor waived.
 func TestPartPage(t *testing.T) {

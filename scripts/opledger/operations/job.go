@@ -101,6 +101,10 @@ func (v jobView) decisions(out *terminal.Table) {
 	out.Field("  stopped", p.Stopped)
 	out.Field("  invalid", p.Invalid)
 	out.Field("  refused by Gemini", p.Refusal)
+	out.Field("  redrives", phrase.Safe(string(p.Redrives)))
+	for _, by := range p.RedrivenBy {
+		out.Line("  redriven", phrase.Safe(string(by.Job))+": "+phrase.Redriven(by))
+	}
 	if p.Batches.Twins > 0 {
 		out.Line("  twins", fmt.Sprintf("%s never collected: released, or made beside their part's own",
 			phrase.Amount(int64(p.Batches.Twins), "batch")))

@@ -24,6 +24,7 @@ import (
 // NewResults makes opledger results.
 func NewResults(outside terminal.Environment) *cobra.Command {
 	var kind string
+	var merged bool
 	cmd := &cobra.Command{
 		Use:   "results NAME",
 		Short: "Print the results of a batch or a job, one line for each request",
@@ -36,10 +37,12 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			"The results of a job are in job storage. Each key has one line, with its outcome and its attempts. Before\n" +
 			"the job has ended, only final lines are printed, and it exits with 1. --kind failed prints the results\n" +
 			"that are not done, each with its request, ready to be submitted again. --kind unmatched prints Gemini's\n" +
-			"lines that belong to no request.",
+			"lines that belong to no request. --merged prints the results of the job, of those that it redrives and of\n" +
+			"those that redrive them: each key once, as the last of these jobs has it.",
 		Example: "  opledger results batches/abc123 > results.jsonl\n" +
 			"  opledger results jobs/nightly-2026-11-23 > results.jsonl\n" +
-			"  opledger results jobs/nightly-2026-11-23 --kind failed > again.jsonl",
+			"  opledger results jobs/nightly-2026-11-23 --kind failed > again.jsonl\n" +
+			"  opledger results jobs/nightly-2026-11-23 --merged > results.jsonl",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := open.ParseOperationName(args[0])
@@ -49,8 +52,11 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			if name, err = name.In(cmd.Context(), outside); err != nil {
 				return err
 			}
-			if err := checkKind(kind, name); err != nil {
+			if err := checkKind(kind, merged, name); err != nil {
 				return terminal.Usage(err)
+			}
+			if merged {
+				kind = files.Merged
 			}
 			if name.IsJob() {
 				return jobResults(cmd.Context(), outside, name.Key, kind)
@@ -71,6 +77,7 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&kind, "kind", files.Results, "of a job: results, failed or unmatched")
+	cmd.Flags().BoolVar(&merged, "merged", false, "of a job: its results and those of its redrives, each key once")
 	open.StoreFlag(cmd, &outside)
 	return cmd
 }

@@ -21,14 +21,18 @@ import (
 // kindsOfResults are what --kind takes.
 func kindsOfResults() []string { return []string{files.Results, files.Failed, files.Unmatched} }
 
-// checkKind returns what is wrong with --kind, which only jobs have.
-func checkKind(kind string, name open.OperationName) error {
+// checkKind returns what is wrong with --kind and --merged, which only jobs have.
+func checkKind(kind string, merged bool, name open.OperationName) error {
 	switch {
 	case !slices.Contains(kindsOfResults(), kind):
 		return fmt.Errorf("--kind: it must be %s, not %s%s", diag.OneOf(kindsOfResults()), diag.Quote(kind),
 			diag.DidYouMean(kind, kindsOfResults()))
 	case kind != files.Results && !name.IsJob():
 		return errors.New("--kind: it is for a job, such as jobs/nightly")
+	case merged && !name.IsJob():
+		return errors.New("--merged: it is for a job, such as jobs/nightly")
+	case merged && kind != files.Results:
+		return fmt.Errorf("--merged: it is for results; --kind %s prints those of one job", kind)
 	}
 	return nil
 }
@@ -77,6 +81,9 @@ func copyResults(
 		}
 		return terminal.Unread(fmt.Errorf("reading the results of %s: %w; what was printed is not whole: run it again", key,
 			err))
+	}
+	if !complete && kind == files.Merged {
+		return fmt.Errorf("%s or a job of its redrives has not ended: these are the lines that are final so far", key)
 	}
 	if !complete {
 		return fmt.Errorf("%s has not ended: these are the lines that are final so far; opledger wait %s waits for the rest",

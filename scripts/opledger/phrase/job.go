@@ -130,6 +130,15 @@ func WaitsFor(w job.Wait) string {
 	}
 }
 
+// Redriven says which requests of a job another one has, and by whose decision.
+func Redriven(r job.Redrive) string {
+	words := make([]string, len(r.Outcomes))
+	for i, outcome := range r.Outcomes {
+		words[i] = string(outcome)
+	}
+	return strings.Join(words, ", ") + "; " + Abandoned(&r.Decided)
+}
+
 // JobState is a job's state in one word: how far it is while its record is PENDING.
 func JobState(p progress.Progress) string {
 	if p.Ended() {

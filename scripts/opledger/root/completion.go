@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -79,6 +80,7 @@ func complete(cmd *cobra.Command, outside terminal.Environment) {
 		"by":         fixed("kind", "model"),
 		"validate":   fixed("json", "schema"),
 		"retry-on":   fixed("invalid", "truncated"),
+		"outcome":    func(*cobra.Command) []string { return texts(job.NotDone()) },
 		"effect":     func(*cobra.Command) []string { return from.effects() },
 		"job-kind": func(cmd *cobra.Command) (kinds []string) {
 			for _, rec := range from.operations(cmd) {

@@ -87,6 +87,7 @@ func New(outside terminal.Environment) *cobra.Command {
 		submission.NewSubmit(outside), submission.NewRegister(outside), operations.NewReconcile(outside),
 		effects.NewReplay(outside), operations.NewCancel(outside), operations.NewPause(outside),
 		operations.NewResume(outside), operations.NewChange(outside), operations.NewRelease(outside),
+		submission.NewRedrive(outside),
 		operations.NewAbandon(outside), effects.NewWaive(outside), operations.NewResolve(outside),
 		operations.NewForget(outside), intents.New(outside),
 		quarantine.New(outside), webhook.New(outside), deployment.NewCanary(outside),

@@ -8,9 +8,7 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/httpfunc"
-	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -22,7 +20,8 @@ const (
 )
 
 // getResults answers GET /operations/jobs/{id}/results with the results of a job as JSON Lines; with ?kind=failed
-// or ?kind=unmatched with those. Where reading them fails in the middle the connection is cut off.
+// or ?kind=unmatched with those, with ?merged=true with those of its redrives, too. Where reading them fails in the
+// middle the connection is cut off.
 func (s *Server) getResults(w http.ResponseWriter, r *http.Request) {
 	key, kind, err := parseResults(r)
 	if err != nil {
@@ -30,14 +29,14 @@ func (s *Server) getResults(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	unhurried(w)
-	j, err := s.Ledger.Jobs.Read(r.Context(), key)
-	if err != nil && !errors.Is(err, ledger.ErrNoJob) { // after that its results may still be there
+	ended, err := files.Ended(r.Context(), s.Ledger, s.jobs, key, kind)
+	if err != nil {
 		httpfunc.WriteError(w, err)
 		return
 	}
 	answer := &resultsAnswer{
 		ResponseWriter: w, connection: http.NewResponseController(w), head: r.Method == http.MethodHead,
-		complete: err != nil || j.Phase == job.Ended,
+		complete: ended,
 	}
 	_, err = files.Copy(r.Context(), s.Ledger, s.jobs, key, kind, answer)
 	switch {
@@ -60,19 +59,29 @@ func parseResults(r *http.Request) (operation.Key, string, error) {
 	if err != nil {
 		problems.Add("id", "%w", err)
 	}
-	kind := files.Results
+	kind, merged := files.Results, false
 	for parameter, values := range r.URL.Query() {
 		switch {
+		case parameter == "merged" && values[0] == "true":
+			merged = true
+		case parameter == "merged":
+			problems.Add("merged", "it must be true, not %s", diag.QuoteUpTo(values[0], 100))
 		case parameter != "kind":
-			problems.Add(diag.Quote(parameter), "there is no such parameter; the only one is kind")
+			problems.Add(diag.Quote(parameter), "there is no such parameter; the only ones are kind and merged")
 		case values[0] != files.Results && values[0] != files.Failed && values[0] != files.Unmatched:
 			problems.Add("kind", "it must be results, failed or unmatched, not %s", diag.QuoteUpTo(values[0], 100))
 		default:
 			kind = values[0]
 		}
 	}
+	if merged && kind != files.Results {
+		problems.Add("merged", "it is for results; %s are those of one job", kind)
+	}
 	if len(problems) > 0 {
 		return key, kind, invalid(problems.Err(), problems)
+	}
+	if merged {
+		kind = files.Merged
 	}
 	return key, kind, nil
 }

@@ -62,6 +62,7 @@ func TestResults(t *testing.T) {
 	w := newJobsWorld(t)
 	const target = "/operations/jobs/nightly/results"
 	w.wants("no job", w.ask(http.MethodGet, target, nil), http.StatusNotFound, "no such job")
+	w.wants("no jobs", w.ask(http.MethodGet, target+"?merged=true", nil), http.StatusNotFound, "no such job")
 	j, lease := w.collected()
 	wants := func(complete string, want map[string]string) {
 		t.Helper()
@@ -78,15 +79,20 @@ func TestResults(t *testing.T) {
 			}
 		}
 	}
-	wants("false", map[string]string{"": "final\n", "?kind=failed": "failed\n", "?kind=unmatched": ""})
+	wants("false", map[string]string{"": "final\n", "?kind=failed": "failed\n", "?kind=unmatched": "",
+		"?merged=true": "final\n"})
 	j.Phase = job.Ended
 	j.Output.Results = w.create(files.Output(j.Job, files.Results), "all\n")
 	w.must(w.server.Ledger.Effects.Finish(t.Context(), lease, j.Write()))
-	wants("true", map[string]string{"": "all\n", "?kind=results": "all\n", "?kind=failed": ""})
+	wants("true", map[string]string{"": "all\n", "?kind=results": "all\n", "?kind=failed": "",
+		"?merged=true&kind=results": "all\n"})
 	w.must(w.server.jobs.Delete(t.Context(), j.Output.Results.Name))
 	w.wants("results that are gone", w.ask(http.MethodGet, target, nil), http.StatusServiceUnavailable, "were moved")
 	w.wants("a bad kind", w.ask(http.MethodGet, target+"?kind=done", nil), http.StatusBadRequest, "results, failed or")
-	w.wants("a bad parameter", w.ask(http.MethodGet, target+"?type=x", nil), http.StatusBadRequest, "the only one is kind")
+	w.wants("a bad parameter", w.ask(http.MethodGet, target+"?type=x", nil), http.StatusBadRequest, "the only ones are")
+	for _, query := range []string{"?merged=1", "?merged=true&kind=failed"} {
+		w.wants(query, w.ask(http.MethodGet, target+query, nil), http.StatusBadRequest, "merged: it ")
+	}
 	w.wants("a bad id", w.ask(http.MethodGet, "/operations/jobs/_x/results", nil), http.StatusBadRequest, "a job's id is")
 	w.wants("another method", w.ask(http.MethodPost, target, nil), http.StatusMethodNotAllowed, "")
 	var err error

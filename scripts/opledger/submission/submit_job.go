@@ -21,7 +21,7 @@ import (
 )
 
 func newSubmitJob(outside terminal.Environment) *cobra.Command {
-	var f jobFlags
+	f := newJobFlags()
 	cmd := &cobra.Command{
 		Use:   "job FILE… --id ID --model MODEL",
 		Short: "Submit a job: a file of requests that becomes a file of results",

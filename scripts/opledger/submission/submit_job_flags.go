@@ -8,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/diag"
@@ -24,29 +25,42 @@ type jobFlags struct {
 	dryRun                 bool
 }
 
+// newJobFlags returns flags that have the defaults of a job.
+func newJobFlags() jobFlags {
+	f := jobFlags{options: job.Options{}.WithDefaults(), maxBytes: "200MiB"}
+	f.options.MaxFailures = "0"
+	return f
+}
+
 // add adds the flags that only a job has.
 func (f *jobFlags) add(cmd *cobra.Command) {
 	terminal.Required(cmd, &f.id, "id", "your name for the job: letters, digits, - and _, at most 64")
 	terminal.Required(cmd, &f.options.Model, "model", "the model of all requests, such as gemini-3.5-flash")
-	flags, o := cmd.Flags(), &f.options
+	flags := cmd.Flags()
 	flags.StringVar(&f.keyField, "key-field", "", "the field of a line that has the key, such as custom_id (default key)")
-	flags.Int64Var(&o.MaxRequestsPerBatch, "max-requests-per-batch", job.DefaultMaxRequestsPerBatch,
+	f.addOptions(flags)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, print what would be sent, and create nothing")
+}
+
+// addOptions adds the flags of a job's options, but the model. What the options have is the default of each.
+func (f *jobFlags) addOptions(flags *pflag.FlagSet) {
+	o := &f.options
+	flags.Int64Var(&o.MaxRequestsPerBatch, "max-requests-per-batch", o.MaxRequestsPerBatch,
 		"at most this many requests in one batch")
-	flags.StringVar(&f.maxBytes, "max-bytes-per-batch", "200MiB", "at most this size of a batch's input, up to 2GiB")
-	flags.IntVar(&o.MaxAttempts, "max-attempts", job.DefaultMaxAttempts,
+	flags.StringVar(&f.maxBytes, "max-bytes-per-batch", f.maxBytes, "at most this size of a batch's input, up to 2GiB")
+	flags.IntVar(&o.MaxAttempts, "max-attempts", o.MaxAttempts,
 		fmt.Sprintf("send a request at most this often, up to %d", job.MostAttempts))
-	flags.IntVar(&o.MaxBatches, "max-batches", job.DefaultMaxBatches,
+	flags.IntVar(&o.MaxBatches, "max-batches", o.MaxBatches,
 		fmt.Sprintf("run at most this many batches at once, up to %d", job.MostBatches))
-	flags.StringSliceVar(&o.RetryOn, "retry-on", nil,
+	flags.StringSliceVar(&o.RetryOn, "retry-on", o.RetryOn,
 		"also send invalid or truncated requests again: invalid,truncated")
-	flags.StringVar(&o.Validate, "validate", "",
+	flags.StringVar(&o.Validate, "validate", o.Validate,
 		"check each response: json, or schema (its request's); others are invalid. Ask Gemini for JSON with "+
 			"generationConfig.responseMimeType or a schema")
-	flags.StringVar((*string)(&o.MaxFailures), "max-failures", "0",
+	flags.StringVar((*string)(&o.MaxFailures), "max-failures", string(o.MaxFailures),
 		"the job succeeds with this many requests that are not done, or with this share, such as 1%")
-	flags.StringVar((*string)(&o.StopAfter), "stop-after", "",
+	flags.StringVar((*string)(&o.StopAfter), "stop-after", string(o.StopAfter),
 		"start nothing more after this many requests, or this share, are not done (default never)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "check the input, print what would be sent, and create nothing")
 }
 
 // request returns the job that the flags describe, without its input. The error joins every problem.

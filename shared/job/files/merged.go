@@ -7,18 +7,42 @@ import (
 	"io"
 	"slices"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/storage"
 )
 
-// CopyMerged writes the results of a job, of those that it redrives, and of all that redrive one of these [J14]. Each
-// key has one line: that of the last job which has one. It reports whether all of these jobs have ended. It holds some
-// 40 bytes for each request of a redrive.
-//
-// Errors: as Copy, of any of these jobs.
-func CopyMerged(
+// Merged is what Copy takes for the results of a job, of those that it redrives, and of all that redrive one of these
+// [J14]: each key has one line, that of the last job which has one.
+const Merged = "merged"
+
+// Ended reports whether a job, with kind Merged also each of its redrives, has ended: what Copy writes then are all
+// lines. Errors: those of the ledger and the storage.
+func Ended(ctx context.Context, l *ledger.Ledger, s storage.Storage, key operation.Key, kind string) (bool, error) {
+	jobs := []operation.Key{key}
+	if kind == Merged {
+		var err error
+		if jobs, err = redrives(ctx, l, s, key); err != nil {
+			return false, err
+		}
+	}
+	for _, key := range jobs {
+		j, err := l.Jobs.Read(ctx, key)
+		switch {
+		case errors.Is(err, ledger.ErrNoJob): // its results may still be there
+		case err != nil:
+			return false, err
+		case j.Phase != job.Ended:
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// copyMerged reports whether all of these jobs have ended. It holds some 40 bytes for each request of a redrive.
+func copyMerged(
 	ctx context.Context, l *ledger.Ledger, s storage.Storage, key operation.Key, w io.Writer,
 ) (complete bool, err error) {
 	jobs, err := redrives(ctx, l, s, key)

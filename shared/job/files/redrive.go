@@ -15,7 +15,7 @@ import (
 )
 
 // Redrive submits a job with requests of another one that has ended: those of its failed.jsonl that have the
-// outcomes of r.Redrive [J14]. Both are in s. Attempts begin anew. The same redrive again is known and creates nothing
+// outcomes of r.Redrive [J14]. Both are in s. Attempts begin at 1. The same redrive again is known and creates nothing
 // [J1]. It reads failed.jsonl twice: for the digest of the input, and to write it.
 //
 // Errors: ledger.ErrNoJob; job.ErrNoRedrive; ErrForeignStorage; ErrMissing; *job.InputProblems, such as of another

@@ -181,7 +181,7 @@ func TestCopyMerged(t *testing.T) {
 		t.Helper()
 		for _, key := range []operation.Key{nightly, "jobs/nightly-2"} {
 			var out bytes.Buffer
-			complete, err := files.CopyMerged(t.Context(), w.Ledger, w.Storage, key, &out)
+			complete, err := files.Copy(t.Context(), w.Ledger, w.Storage, key, files.Merged, &out)
 			if err != nil || complete != whole || strings.Count(out.String(), "\n") != len(want) {
 				t.Errorf("%s: %v, %v, %s", key, complete, err, out.String())
 			}
@@ -218,11 +218,11 @@ func TestCopyMergedForgotten(t *testing.T) {
 	create(t, w.Storage, files.Output(j, files.Results), long+`{"key":"b"}`+"\n")
 	create(t, w.Storage, files.Output(again, files.Results), `{"key":"b","batch":"batches/2"}`+"\n")
 	var out bytes.Buffer
-	complete, err := files.CopyMerged(t.Context(), newLedger(t), w.Storage, again.Key, &out)
+	complete, err := files.Copy(t.Context(), newLedger(t), w.Storage, again.Key, files.Merged, &out)
 	if err != nil || !complete || out.String() != `{"key":"b","batch":"batches/2"}`+"\n"+long {
 		t.Errorf("%v, %v, %s", complete, err, out.String())
 	}
-	_, err = files.CopyMerged(t.Context(), newLedger(t), folder(t), again.Key, &out)
+	_, err = files.Copy(t.Context(), newLedger(t), folder(t), again.Key, files.Merged, &out)
 	if !errors.Is(err, ledger.ErrNoJob) {
 		t.Errorf("%v", err)
 	}

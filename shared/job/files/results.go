@@ -30,7 +30,7 @@ func CheckStorage(s storage.Storage, j job.Job) error {
 	return nil
 }
 
-// Copy writes lines of a job to w: those of results.jsonl, or with kind Failed or Unmatched of those. Before
+// Copy writes lines of a job to w: those of results.jsonl, or with kind Failed, Unmatched or Merged of those. Before
 // the job has ended, these are the lines that are final so far. It reports whether they are all. After the
 // job's record has expired it finds the results in s.
 //
@@ -38,6 +38,9 @@ func CheckStorage(s storage.Storage, j job.Job) error {
 func Copy(
 	ctx context.Context, l *ledger.Ledger, s storage.Storage, key operation.Key, kind string, w io.Writer,
 ) (complete bool, err error) {
+	if kind == Merged {
+		return copyMerged(ctx, l, s, key, w)
+	}
 	j, err := l.Jobs.Read(ctx, key)
 	if errors.Is(err, ledger.ErrNoJob) && s != nil {
 		return copyForgotten(ctx, s, key, kind, w, err)

@@ -43,11 +43,14 @@ type Progress struct {
 	Resumed *operation.Decided `json:"resumed,omitempty"`
 	Changes []job.Change       `json:"changes,omitempty"`
 	// Stopped, Invalid and Refusal are as in [job.Job].
-	Stopped   string    `json:"stopped,omitempty"`
-	Invalid   string    `json:"invalid,omitempty"`
-	Refusal   string    `json:"refusal,omitempty"`
-	CreatedAt time.Time `json:"createdAt"`
-	SteppedAt time.Time `json:"steppedAt"`
+	Stopped string `json:"stopped,omitempty"`
+	Invalid string `json:"invalid,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
+	// Redrives and RedrivenBy are as in [job.Job].
+	Redrives   operation.Key `json:"redrives,omitempty"`
+	RedrivenBy []job.Redrive `json:"redrivenBy,omitempty"`
+	CreatedAt  time.Time     `json:"createdAt"`
+	SteppedAt  time.Time     `json:"steppedAt"`
 }
 
 // Batches are the batches of a job in numbers.
@@ -111,6 +114,7 @@ func Of(j job.Job, rec operation.Record, open []job.Part) Progress {
 		Round:   j.Round, Counts: j.Counts, Usage: j.Usage, Storage: j.Storage, Output: j.Output,
 		Cancelled: j.Cancelled, Stopped: j.Stopped, Invalid: j.Invalid, Refusal: j.Refusal,
 		CreatedAt: j.CreatedAt, SteppedAt: j.SteppedAt, Resumed: j.Resumed, Changes: j.Changes,
+		Redrives: j.Redrives, RedrivenBy: j.RedrivenBy,
 	}
 	if j.Held() {
 		p.Hold = j.Hold
