@@ -109,6 +109,7 @@ func TestUnread(t *testing.T) {
 		"opledger pause":   {"jobs/a", "--reason", "r"},
 		"opledger resume":  {"jobs/a", "--reason", "r"},
 		"opledger change":  {"jobs/a", "--max-batches", "1", "--reason", "r"},
+		"opledger redrive": {"jobs/a", "--reason", "r"},
 		"opledger results": {"batches/a"},
 		"opledger show":    {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},

@@ -61,6 +61,7 @@ func NewRedrive(outside terminal.Environment) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&outcomes, "outcome", nil,
 		"only requests with this outcome: failed, refused, invalid or truncated (default all)")
+	terminal.Selectors(cmd, "outcome")
 	flags.StringVar(&f.id, "id", "", "your name for the new job (default ID-2, and ID-3 for a redrive of that)")
 	flags.StringVar(&f.options.Model, "model", "", "the model of all requests")
 	f.addOptions(flags)
