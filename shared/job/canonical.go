@@ -23,7 +23,7 @@ type CanonicalOptions struct {
 	// KeyField is another name of the key, such as custom_id; empty for key.
 	KeyField string
 	// Job has the bounds of a batch, and the model that a request may name; without a model, the first that
-	// a request names. Zero fields take their defaults.
+	// a request names, and then the first request says whether all are of embeddings. Zero fields take their defaults.
 	Job Options
 	// Check, if there is one, says what is wrong with a request beside its form, such as its schema.
 	Check func(Request) error
@@ -59,6 +59,9 @@ func Canonicalize(w io.Writer, inputs iter.Seq2[string, io.Reader], o CanonicalO
 		options: o, sum: sha256.New(), cutter: NewCutter(o.Job, "", 0),
 		model: modelName(o.Job.Model), left: cmp.Or(o.maxBytes, maxInputBytes),
 	}
+	if o.Job.Model != "" {
+		c.embeds = &o.Job.Embed
+	}
 	c.out = bufio.NewWriterSize(io.MultiWriter(w, c.sum), 64<<10)
 	for name, input := range inputs {
 		if err := c.input(name, input); err != nil {
@@ -85,6 +88,7 @@ type canonical struct {
 	cutter   *Cutter
 	batches  int64
 	model    string // that a request may name; empty until one is known
+	embeds   *bool  // whether the requests are of embeddings; nil until that is known
 	inputs   []begun
 	left     int64        // bytes that may still be read, unpacked
 	lines    int64        // that were read of all inputs
@@ -183,6 +187,16 @@ func (c *canonical) check(r *reading) {
 			r.add("model", "%s is not %s, and a job has one model; make a job of each",
 				diag.QuoteUpTo(r.Model, 40), diag.QuoteUpTo(c.model, 40))
 		}
+	}
+	if c.embeds == nil && len(r.problems) == 0 {
+		c.embeds = &r.embeds
+	}
+	switch {
+	case c.embeds == nil || *c.embeds == r.embeds || len(r.problems) > 0:
+	case r.embeds:
+		r.add("request.contents", "it is missing; write [%s], or make a job of embeddings, which have content", content)
+	default:
+		r.add("request.content", "it is missing, and the job is of embeddings; write %s", content)
 	}
 	if c.options.Check != nil && len(r.problems) == 0 {
 		if err := c.options.Check(r.Request); err != nil {

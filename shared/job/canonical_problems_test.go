@@ -183,3 +183,30 @@ func (spaces) Read(p []byte) (int, error) {
 func one(input io.Reader) iter.Seq2[string, io.Reader] {
 	return func(yield func(string, io.Reader) bool) { yield("a.jsonl", input) }
 }
+
+// TestEmbeddings: a job of embeddings has requests with content, and another job has none. Where neither is known the
+// first request decides.
+func TestEmbeddings(t *testing.T) {
+	t.Parallel()
+	embed := asking(`{"content":{"parts":[{"text":"Hi"}]},"outputDimensionality":768,"task_type":"CLUSTERING","title":""}`)
+	words := keyed(`"b"`)
+	of := func(embed bool) job.CanonicalOptions {
+		return job.CanonicalOptions{Job: job.Options{Model: "m", Embed: embed}}
+	}
+	for _, o := range []job.CanonicalOptions{of(true), {}} {
+		if got, err := job.Canonicalize(io.Discard, inputs(embed), o); err != nil || got.Requests != 1 || got.Tokens == 0 {
+			t.Errorf("%+v: %+v, %v", o, got, err)
+		}
+	}
+	problems(t, inputs(embed), of(false), "a.jsonl:1: request.contents: it is missing")
+	problems(t, inputs(words), of(true), "a.jsonl:1: request.content: it is missing")
+	problems(t, inputs(words, embed), job.CanonicalOptions{}, "b.jsonl:1: request.contents: it is missing")
+	problems(t, inputs(embed, words), job.CanonicalOptions{}, "b.jsonl:1: request.content: it is missing")
+	both := asking(`{"content":{"parts":[{"text":"a"}]},"contents":[{"parts":[{"text":"a"}]}]}`)
+	problems(t, inputs(both), of(true), "a.jsonl:1: request.content: it is of an embedding")
+	problems(t, inputs(asking(`{"content":"text"}`)), of(true), "a.jsonl:1: request.content: it must be a content")
+	o := job.Options{Model: "m", Embed: true, Validate: "json"}.WithDefaults()
+	if err := o.Problems().Err(); err == nil || !strings.Contains(err.Error(), "an embedding is not checked") {
+		t.Errorf("%v", err)
+	}
+}

@@ -26,6 +26,8 @@ type Options struct {
 	MaxFailures Tolerance `json:"maxFailures,omitempty" firestore:"maxFailures,omitempty"`
 	// StopAfter is the number of such requests after which no further batch is started; empty: none.
 	StopAfter Tolerance `json:"stopAfter,omitempty" firestore:"stopAfter,omitempty"`
+	// Embed: each request is an EmbedContentRequest, and its answer an embedding.
+	Embed bool `json:"embed,omitempty" firestore:"embed,omitempty"`
 }
 
 // An Input is a job's requests: one object of job storage.

@@ -52,6 +52,9 @@ func (o Options) Problems() operation.Problems {
 			problems.Add("retryOn", "it must be invalid or truncated, not %q; what failed is tried again in any case", outcome)
 		}
 	}
+	if o.Embed && o.Validate != "" {
+		problems.Add("validate", "an embedding is not checked; take it out")
+	}
 	if !slices.Contains([]string{"", "json", "schema"}, o.Validate) {
 		problems.Add("validate", "it must be json or schema, not %q", o.Validate)
 	}
@@ -90,6 +93,7 @@ func (o Options) differences(other Options) []difference {
 		{"validate", o.Validate, other.Validate},
 		{"maxFailures", cmp.Or(string(o.MaxFailures), "0"), cmp.Or(string(other.MaxFailures), "0")},
 		{"stopAfter", string(o.StopAfter), string(other.StopAfter)},
+		{"embed", strconv.FormatBool(o.Embed), strconv.FormatBool(other.Embed)},
 	}
 	return slices.DeleteFunc(all, func(d difference) bool { return d.a == d.b })
 }

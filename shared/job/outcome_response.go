@@ -20,6 +20,7 @@ type answer struct {
 	reason     string
 	blocked    string // the word for why the prompt was blocked
 	text       []byte // of the candidate that is being read
+	embedded   bool   // the response has an embedding
 }
 
 // read scans a response.
@@ -30,6 +31,9 @@ func (a *answer) read(response []byte) {
 		switch string(key) {
 		case "candidates":
 			c.List(func(int) { a.candidate(c) })
+		case "embedding":
+			values := jsonscan.New(c.Member("values"))
+			values.List(func(int) { a.embedded, _ = true, values.Value() })
 		case "promptFeedback":
 			a.blocked = string(jsonscan.Text(c.Member("blockReason")))
 		case "usageMetadata":
@@ -115,12 +119,14 @@ func (a *answer) outcome() (Outcome, string) {
 	switch {
 	case a.candidates > 0:
 		return a.decided, a.reason
+	case a.embedded:
+		return OutcomeDone, ""
 	case known:
 		return blocked, "the prompt was blocked: " + a.blocked
 	case a.blocked != "":
 		return OutcomeFailed, "the prompt was blocked for a reason that is not known: " + a.blocked
 	case a.object:
-		return OutcomeFailed, "the response has no candidate"
+		return OutcomeFailed, "the response has no candidate and no embedding"
 	default:
 		return OutcomeFailed, "there is no response"
 	}

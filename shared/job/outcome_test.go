@@ -48,11 +48,15 @@ func TestJudgeResponse(t *testing.T) {
 		`{"promptFeedback":{"blockReason":"ODD"}}`: {
 			Outcome: job.OutcomeFailed, Why: "the prompt was blocked for a reason that is not known: ODD",
 		},
-		`{"promptFeedback":{}}`: {Outcome: job.OutcomeFailed, Why: "the response has no candidate"},
-		`{}`:                    {Outcome: job.OutcomeFailed, Why: "the response has no candidate"},
-		`[]`:                    {Outcome: job.OutcomeFailed, Why: "there is no response"},
-		`null`:                  {Outcome: job.OutcomeFailed, Why: "there is no response"},
-		``:                      {Outcome: job.OutcomeFailed, Why: "there is no response"},
+		`{"promptFeedback":{}}`: {Outcome: job.OutcomeFailed, Why: "the response has no candidate and no embedding"},
+		`{}`:                    {Outcome: job.OutcomeFailed, Why: "the response has no candidate and no embedding"},
+		`{"embedding":{"values":[0.1,-2e-3]},"usageMetadata":{"promptTokenCount":7}}`: {
+			Outcome: job.OutcomeDone, Usage: job.Usage{Input: 7},
+		},
+		`{"embedding":{"values":[]}}`: {Outcome: job.OutcomeFailed, Why: "the response has no candidate and no embedding"},
+		`[]`:                          {Outcome: job.OutcomeFailed, Why: "there is no response"},
+		`null`:                        {Outcome: job.OutcomeFailed, Why: "there is no response"},
+		``:                            {Outcome: job.OutcomeFailed, Why: "there is no response"},
 	} {
 		if got := job.Judge(json.RawMessage(response), nil, nil); got != want {
 			t.Errorf("%s: %+v, want %+v", response, got, want)

@@ -17,7 +17,7 @@ import (
 type Request struct {
 	// Key is the submitter's, and no other request of the job has it [K4].
 	Key string
-	// Body is a GenerateContentRequest as JSON, a part of the line that it was read from.
+	// Body is a GenerateContentRequest or an EmbedContentRequest as JSON, a part of the line that it was read from.
 	Body json.RawMessage
 	// Model is the model that the line or the request names; empty where none is. It must be the job's.
 	Model string
@@ -38,6 +38,7 @@ type reading struct {
 	media    int64    // parts that are no text
 	inline   int64    // bytes of the JSON of the media that the request contains
 	compact  bool     // the line has no white space between its members
+	embeds   bool     // the request is an EmbedContentRequest
 }
 
 // maxNamed bounds the members and the problems that are kept of a line.

@@ -27,6 +27,9 @@ func (r *reading) readBody() {
 		case "contents":
 			contents = true
 			r.readContents(c)
+		case "content":
+			r.embeds = true
+			r.readContent("request.content", c)
 		case "generationConfig", "generation_config":
 			r.readConfig("request."+name, c)
 		case "systemInstruction", "system_instruction":
@@ -37,8 +40,11 @@ func (r *reading) readBody() {
 			r.place("request", name)
 		}
 	})
-	if !contents {
-		r.add("request.contents", "it is missing; write [%s]", content)
+	switch {
+	case contents && r.embeds:
+		r.add("request.content", "it is of an embedding, and contents are not; take one of them out")
+	case !contents && !r.embeds:
+		r.add("request.contents", "it is missing; write [%s], or for an embedding request.content", content)
 	}
 }
 

@@ -63,7 +63,11 @@ func (v jobView) lines(out *terminal.Table) {
 		return
 	}
 	p := *v.Job
-	out.Line("  model", phrase.Safe(p.Options.Model))
+	model := phrase.Safe(p.Options.Model)
+	if p.Options.Embed {
+		model += ", embeddings"
+	}
+	out.Line("  model", model)
 	out.Line("  input", fmt.Sprintf("%s, %s, SHA-256 %s", phrase.Amount(p.Input.Requests, "request"),
 		phrase.Bytes(p.Input.Bytes), phrase.Safe(p.Input.SHA256)))
 	out.Line("  progress", phrase.JobState(p)+" · "+phrase.Progress(p))

@@ -29,7 +29,8 @@ func newSubmitJob(outside terminal.Environment) *cobra.Command {
 			"is JSON Lines, {\"key\":\"review-17\",\"request\":{\"contents\":[…]}}: of any size, plain or .gz, in several\n" +
 			"files, - for stdin, or gs://BUCKET/OBJECT. Keys are unique. Every error in it is printed before\n" +
 			"anything is created. The input is stored in job storage, and so are the results later:\n" +
-			"$OPLEDGER_JOB_STORAGE, or a folder beside a ledger that is a file.\n\n" +
+			"$OPLEDGER_JOB_STORAGE, or a folder beside a ledger that is a file. With --embed the requests are for\n" +
+			"embeddings, {\"key\":\"a\",\"request\":{\"content\":{\"parts\":[{\"text\":\"…\"}]}}}.\n\n" +
 			"The same --id with the same input and options is the same job: nothing is started twice. Requests that\n" +
 			"Gemini did not do are sent again in a later batch. Each request is sent at most --max-attempts times, and\n" +
 			"once more for each of its batches that Gemini created twice; opledger show counts those. The command\n" +

@@ -61,6 +61,7 @@ func (f *jobFlags) addOptions(flags *pflag.FlagSet) {
 		"the job succeeds with this many requests that are not done, or with this share, such as 1%")
 	flags.StringVar((*string)(&o.StopAfter), "stop-after", string(o.StopAfter),
 		"start nothing more after this many requests, or this share, are not done (default never)")
+	flags.BoolVar(&o.Embed, "embed", o.Embed, "the requests are for embeddings: each has content, and no contents")
 }
 
 // request returns the job that the flags describe, without its input. The error joins every problem.

@@ -171,3 +171,21 @@ func TestSubmitJobNeedsStorage(t *testing.T) {
 		t.Errorf("something was stored: %v", err)
 	}
 }
+
+// TestEmbed: a job of embeddings is a batch of embeddings, and each answer with a vector is done.
+func TestEmbed(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	served := commandtest.Serving(t, nil, "--simulate", "--faults", "none", "--speed", "1000", "--store", f.Store())
+	defer served.Stop()
+	variables := []string{"OPLEDGER_STORE=" + f.Store()}
+	input := inputFile(t, "texts.jsonl", `{"key":"a","request":{"content":{"parts":[{"text":"Hello"}]}}}`+"\n")
+	commandtest.Run(t, variables, jobArgs(input)...).Want(t, terminal.ExitUsage, "make a job of embeddings").Complaint(t)
+	commandtest.Run(t, variables, jobArgs(input, "--embed")...).Want(t, terminal.ExitDone)
+	commandtest.Run(t, variables, jobArgs(input, "--embed", "--validate", "json", "--dry-run")...).Want(t,
+		terminal.ExitUsage, "--validate: an embedding is not checked").Complaint(t)
+	commandtest.Run(t, variables, "wait", "jobs/nightly", "--timeout", "1m").Want(t, terminal.ExitDone)
+	commandtest.Run(t, variables, "results", "jobs/nightly").Want(t, terminal.ExitDone).Says(t,
+		`{"key":"a","response":{"embedding":{"values":[`, `"outcome":"done"`)
+	commandtest.Run(t, variables, "show", "jobs/nightly").Want(t, terminal.ExitDone).Says(t, "-flash, embeddings")
+}

@@ -22,6 +22,8 @@ var ErrRefused = errors.New("no batch was created")
 type Request struct {
 	// Model is a name such as gemini-3.5-flash, with or without models/ in front.
 	Model string
+	// Embed: the requests are of embeddings.
+	Embed bool
 	// File is the name of the uploaded requests, as files/….
 	File string
 	// CorrelationID marks the batch, so that its list and its events name the submitter's own id. It must
@@ -90,27 +92,32 @@ func (r Request) path() (string, error) {
 		return "", fmt.Errorf("%w: %s is not a model's name, such as gemini-3.5-flash",
 			errRequest, diag.QuoteUpTo(r.Model, maxQuoted))
 	}
+	if r.Embed {
+		return model + ":asyncBatchEmbedContent", checkFile(r.File)
+	}
 	return model + ":batchGenerateContent", checkFile(r.File)
 }
 
-// body is what the SDK sends for the same.
+// body is what the SDK sends for the same. A batch of embeddings has no webhookConfig.
 func (r Request) body() any {
 	type inputConfig struct {
-		FileName string `json:"fileName"`
+		FileName  string `json:"fileName,omitempty"`
+		EmbedName string `json:"file_name,omitempty"` // the same field, as the SDK writes it for embeddings
 	}
 	type webhookConfig struct {
 		UserMetadata map[string]string `json:"userMetadata"`
 	}
 	type batch struct {
-		DisplayName   string        `json:"displayName"`
-		InputConfig   inputConfig   `json:"inputConfig"`
-		WebhookConfig webhookConfig `json:"webhookConfig"`
+		DisplayName   string         `json:"displayName"`
+		InputConfig   inputConfig    `json:"inputConfig"`
+		WebhookConfig *webhookConfig `json:"webhookConfig,omitempty"`
+	}
+	b := batch{DisplayName: gemini.DisplayName("", r.CorrelationID), InputConfig: inputConfig{EmbedName: r.File}}
+	if !r.Embed {
+		b.InputConfig = inputConfig{FileName: r.File}
+		b.WebhookConfig = &webhookConfig{map[string]string{gemini.CorrelationKey: r.CorrelationID}}
 	}
 	return struct {
 		Batch batch `json:"batch"`
-	}{batch{
-		DisplayName:   gemini.DisplayName("", r.CorrelationID),
-		InputConfig:   inputConfig{r.File},
-		WebhookConfig: webhookConfig{map[string]string{gemini.CorrelationKey: r.CorrelationID}},
-	}}
+	}{b}
 }

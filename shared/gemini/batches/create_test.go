@@ -118,6 +118,28 @@ var refusals = map[string]struct {
 	"the key, refused": {400, "you sent " + apiKey, batches.Denied},
 }
 
+// TestCreateEmbeddings: the batch of embeddings that the SDK would create, marked by its display name alone.
+func TestCreateEmbeddings(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	r := request
+	r.Embed = true
+	name, err := w.client.Create(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := w.requests()
+	_, err = w.sdk.Batches.CreateEmbeddings(t.Context(), new(r.Model), &genai.EmbeddingsBatchJobSource{FileName: r.File},
+		&genai.CreateEmbeddingsBatchJobConfig{DisplayName: gemini.DisplayName("", r.CorrelationID)})
+	if diff := cmp.Diff(normal(w.requests()), normal(ours)); err != nil || diff != "" || len(ours) != 1 {
+		t.Errorf("%v, %d requests, -SDK +ours\n%s", err, len(ours), diff)
+	}
+	got, err := w.client.Get(t.Context(), name.Key)
+	if err != nil || got.InputFile != r.File || got.CorrelationID != r.CorrelationID {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // TestCreateRefused: which answers say that no batch runs, and why. Each comes to the one request that is
 // sent.
 func TestCreateRefused(t *testing.T) {

@@ -6,7 +6,12 @@ import (
 )
 
 func (s *Sim) batchRoutes(mux *http.ServeMux, models verbs) {
-	models["batchGenerateContent"] = s.serve(OpCreate, labelled(batchLabel), s.createBatch)
+	create := func(embeds bool) http.HandlerFunc {
+		return s.serve(OpCreate, labelled(batchLabel), func(w http.ResponseWriter, r *http.Request) {
+			s.createBatch(w, r, embeds)
+		})
+	}
+	models["batchGenerateContent"], models["asyncBatchEmbedContent"] = create(false), create(true)
 	mux.HandleFunc("GET /v1beta/batches", s.serve(OpList, noSubject, s.listBatches))
 	mux.HandleFunc("GET /v1beta/batches/{id}", s.serve(OpGet, pathSubject("batches/"), s.getBatch))
 	mux.HandleFunc("DELETE /v1beta/batches/{id}", s.serve(OpDelete, pathSubject("batches/"), s.deleteBatch))

@@ -1,6 +1,7 @@
 package geminisim
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"sync"
@@ -40,22 +41,23 @@ func (s *Sim) newPost(label string) post {
 	return p
 }
 
-func (s *Sim) createBatch(w http.ResponseWriter, r *http.Request) {
+func (s *Sim) createBatch(w http.ResponseWriter, r *http.Request, embeds bool) {
 	var req createRequest
 	if !readJSON(w, r, &req, false) {
 		return
 	}
-	in := req.Batch.InputConfig
+	in := &req.Batch.InputConfig
+	in.FileName = cmp.Or(in.FileName, in.OtherName)
 	if (in.FileName == "") == (len(in.Requests.Requests) == 0) {
 		writeError(w, http.StatusBadRequest, "batch.inputConfig needs one of fileName and requests.")
 		return
 	}
 	p := s.newPost(req.Batch.DisplayName)
 	s.pause(p.before)
-	made, refusal := s.newBatch(&req, "models/"+r.PathValue("id"), p)
+	made, refusal := s.newBatch(&req, "models/"+r.PathValue("id"), embeds, p)
 	if p.twice && refusal == nil {
 		s.count(func(st *Stats) { st.CreatesTwice++ })
-		if again, refusal := s.newBatch(&req, "models/"+r.PathValue("id"), p); refusal == nil && p.second {
+		if again, refusal := s.newBatch(&req, "models/"+r.PathValue("id"), embeds, p); refusal == nil && p.second {
 			made = again
 		}
 	}
@@ -76,12 +78,13 @@ func (s *Sim) pause(d time.Duration) {
 
 // newBatch creates and starts a batch, and returns it as the API shows it, or why it is refused. It
 // reads an uploaded file without Sim.mu.
-func (s *Sim) newBatch(req *createRequest, model string, p post) (batchOperation, *Answer) {
+func (s *Sim) newBatch(req *createRequest, model string, embeds bool, p post) (batchOperation, *Answer) {
 	in, hooks := req.Batch.InputConfig, req.Batch.WebhookConfig
 	b := &operation{
 		kind:         batchKind,
 		label:        req.Batch.DisplayName,
 		model:        model,
+		embeds:       embeds,
 		inputFile:    in.FileName,
 		requests:     in.Requests.Requests,
 		userMetadata: hooks.UserMetadata,

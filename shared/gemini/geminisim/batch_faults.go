@@ -63,6 +63,9 @@ func (b *operation) fateOf(key string, i int) lineFate {
 		}
 		x -= share
 	}
+	if b.embeds && f.fault >= lineBlocked { // an embedding is not written by a model
+		f.fault = lineDone
+	}
 	hasLine := f.fault != lineMissing && f.fault != lineNull && f.fault != lineUnreadable
 	f.doubled = hasLine && unit(f.x[1]<<32) < b.plan.lines.DoubledLines
 	f.foreign = unit(f.x[1]) < b.plan.lines.ForeignLines

@@ -138,3 +138,35 @@ func (c *counted) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestEmbeddings: a batch of embeddings answers each request with a vector, in a file and inline, as the SDK asks.
+func TestEmbeddings(t *testing.T) {
+	t.Parallel()
+	sim, client, _ := serve(t, geminisim.Config{Faults: geminisim.Faults{Truncated: 0.5, Blocked: 0.5}})
+	file := upload(t, client, `{"key":"a","request":{"content":{"parts":[{"text":"Hello"}]}}}`)
+	inline := &genai.EmbedContentBatch{Contents: genai.Text("Hello")}
+	for _, src := range []*genai.EmbeddingsBatchJobSource{{FileName: file.Name}, {InlinedRequests: inline}} {
+		job, err := client.Batches.CreateEmbeddings(t.Context(), new("m"), src, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sim.SetState(job.Name, geminisim.StateSucceeded); err != nil {
+			t.Fatal(err)
+		}
+		job, err = client.Batches.Get(t.Context(), job.Name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if src.FileName == "" {
+			answers := job.Dest.InlinedEmbedContentResponses
+			if len(answers) != 1 || answers[0].Response == nil || len(answers[0].Response.Embedding.Values) == 0 {
+				t.Errorf("inline: %+v", answers)
+			}
+			continue
+		}
+		if lines := strings.Join(download(t, sim, job.Name), "\n"); !strings.HasPrefix(lines,
+			`{"key":"a","response":{"embedding":{"values":[`) {
+			t.Errorf("%s", lines)
+		}
+	}
+}

@@ -12,6 +12,7 @@ type request struct {
 	lineFate
 	key   string
 	json  bool // it asks for JSON
+	embed bool // it asks for an embedding
 	bytes int
 	text  string // of its answer
 	model string
@@ -21,7 +22,7 @@ type request struct {
 // request returns the ith request of a batch, which is on this line.
 func (b *operation) request(line []byte, i int) request {
 	r := request{
-		key: keyOf(line), json: wantsJSON(line), bytes: len(line),
+		key: keyOf(line), json: wantsJSON(line), embed: b.embeds, bytes: len(line),
 		model: strings.TrimPrefix(b.model, "models/"), id: fmt.Sprintf("%s-%d", b.id, i+1),
 	}
 	r.lineFate, r.text = b.fateOf(r.key, i), "Result of "+r.key
@@ -90,7 +91,9 @@ func (r *request) line(to *bytes.Buffer) error {
 	case lineRefused:
 		line.Error = &operationError{Code: pick(r.lineFate, 400, 3), Message: invalidArgument}
 	default:
-		line.Response = r.response()
+		if line.Response = any(r.response()); r.embed {
+			line.Response = map[string]any{"embedding": embeddingOf(r.x[3])}
+		}
 	}
 	return json.NewEncoder(to).Encode(line)
 }

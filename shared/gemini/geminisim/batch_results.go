@@ -64,6 +64,9 @@ func (b *operation) result(i int) (map[string]any, *operationError) {
 	if b.itemFails(i) {
 		return nil, &operationError{Code: 13, Message: "The request could not be processed."}
 	}
+	if b.embeds {
+		return map[string]any{"embedding": embeddingOf(uint64(i))}, nil
+	}
 	text := fmt.Sprintf("Result %d of %s.", i+1, b.name())
 	return map[string]any{
 		"candidates": []any{map[string]any{
@@ -75,6 +78,20 @@ func (b *operation) result(i int) (map[string]any, *operationError) {
 		"modelVersion":  strings.TrimPrefix(b.model, "models/"),
 		"responseId":    fmt.Sprintf("%s-%d", b.id, i+1),
 	}, nil
+}
+
+// An embedding is a ContentEmbedding, in an EmbedContentResponse.
+type embedding struct {
+	Values []float64 `json:"values"`
+}
+
+// embeddingOf returns a vector that some bits decide.
+func embeddingOf(bits uint64) *embedding {
+	values := make([]float64, 8)
+	for i := range values {
+		values[i] = float64(bits>>(8*i)&0xff)/128 - 1
+	}
+	return &embedding{values}
 }
 
 // itemFails reports whether the ith result is an error. It depends on the batch's id, and so on the

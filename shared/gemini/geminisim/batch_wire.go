@@ -14,7 +14,9 @@ type createRequest struct {
 		DisplayName string `json:"displayName"`
 		InputConfig struct {
 			FileName string `json:"fileName"`
-			Requests struct {
+			// OtherName is how the SDK writes the name of a file of embeddings.
+			OtherName string `json:"file_name"`
+			Requests  struct {
 				Requests []inlineRequest `json:"requests"`
 			} `json:"requests"`
 		} `json:"inputConfig"`
@@ -81,6 +83,7 @@ type batchOutput struct {
 	Type             string            `json:"@type,omitempty"` // in response only
 	ResponsesFile    string            `json:"responsesFile,omitempty"`
 	InlinedResponses *inlinedResponses `json:"inlinedResponses,omitempty"`
+	InlinedEmbeds    *inlinedResponses `json:"inlinedEmbedContentResponses,omitempty"`
 }
 
 type inlinedResponses struct {
@@ -116,8 +119,12 @@ var failures = map[State]operationError{
 
 // batch returns the batch of a snapshot.
 func (b *operation) batch(at snapshot) batchOperation {
+	batchType := typePrefix + "GenerateContentBatch"
+	if b.embeds {
+		batchType = typePrefix + "EmbedContentBatch"
+	}
 	meta := &batchMetadata{
-		Type:        typePrefix + "GenerateContentBatch",
+		Type:        batchType,
 		Model:       b.model,
 		DisplayName: b.label,
 		CreateTime:  b.createTime.UTC(),
@@ -147,13 +154,17 @@ func (b *operation) batch(at snapshot) batchOperation {
 	}
 	if at.state == StateSucceeded {
 		out := batchOutput{ResponsesFile: b.resultFile(at)}
-		if b.inputFile == "" {
+		switch {
+		case b.inputFile != "":
+		case b.embeds:
+			out.InlinedEmbeds = b.inlinedResponses()
+		default:
 			out.InlinedResponses = b.inlinedResponses()
 		}
 		meta.Output = &out
 		// Seen live: the output is in both places.
 		again := out
-		again.Type = typePrefix + "GenerateContentBatchOutput"
+		again.Type = batchType + "Output"
 		op.Response = &again
 	}
 	return op

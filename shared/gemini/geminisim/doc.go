@@ -73,7 +73,7 @@
 //     ACTIVE at once.
 //   - A get of the file of a batch's results: 403, while Gemini answers it.
 //   - A quota that lags, or that another project's use fills; a cancellation that is refused.
-//   - Streaming, embeddings, foreground interactions and their content (tools, agents' environments),
+//   - Streaming, embeddings that are no batch, foreground interactions and their content (tools, agents' environments),
 //     the retention of operations, with the results that they have inline, and the priority of batches.
 //   - An input file's content, where it was not uploaded here: a batch of it is as long as its plan says,
 //     and no line has another fault than FailedItems.

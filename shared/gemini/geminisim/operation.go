@@ -14,6 +14,7 @@ type operation struct {
 	id           string
 	label        string // a batch's display name, a video's prompt, an interaction's input
 	model        string // models/ and the id; an interaction's without models/, "" for an agent's
+	embeds       bool   // a batch of embeddings
 	agent        string
 	inputFile    string        // of a batch: files/…, or "" for inline input
 	input        *input        // what an uploaded inputFile asks; nil: it is unknown

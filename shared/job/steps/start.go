@@ -92,7 +92,8 @@ func (s *starting) create(ctx, within context.Context, attempt string) (_ []ledg
 		return nil, err
 	}
 	name, err := s.Batches.Create(within, batches.Request{
-		Model: s.job.Options.Model, File: s.part.Files[len(s.part.Files)-1].Name, CorrelationID: string(s.part.Key),
+		Model: s.job.Options.Model, Embed: s.job.Options.Embed, File: s.part.Files[len(s.part.Files)-1].Name,
+		CorrelationID: string(s.part.Key),
 	})
 	if err != nil {
 		return s.notCreated(ctx, attempt, err)

@@ -10,7 +10,7 @@ func frozenJob() job.Job {
 		Schema: 2, Version: 1, Key: "jobs/nightly",
 		Options: job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 4,
-			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "1%", StopAfter: "5",
+			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "1%", StopAfter: "5", Embed: true,
 		},
 		Input:   job.Input{SHA256: "0a1b", Bytes: 6, Requests: 7, Tokens: 8, Object: "nightly/input", Checked: true},
 		Storage: "gs://bucket/jobs", JobKind: "reviews", Phase: job.Running, Cut: 9, Parts: 10, Batches: 11, Twins: 1,
@@ -25,7 +25,7 @@ func frozenJob() job.Job {
 		Resumed: &operation.Decided{At: at(1), By: "operator", Why: "a test"},
 		Submitted: &job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 5,
-			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "2%", StopAfter: "6",
+			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "2%", StopAfter: "6", Embed: true,
 		},
 		Changes: []job.Change{{
 			What: "maxBatches 5 → 4", Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
