@@ -83,7 +83,7 @@ func mistyped(into any, err error) string {
 	switch into.(type) {
 	case *bool:
 		return "it must be true or false"
-	case *string:
+	case *string, **string:
 		return "it must be a text"
 	case *int, *int64, **int:
 		return "it must be a whole number"

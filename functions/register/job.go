@@ -103,7 +103,7 @@ func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, 
 	}
 	key, problems := jobOf(r, id)
 	if r.Method == http.MethodPatch {
-		limits, decision, err := parseChange(body, problems)
+		limits, decision, err := parseChange(body, began, problems)
 		return h.decideJob(key, decision, "changed", began, func(ctx context.Context) error {
 			_, err := h.Ledger.Jobs.Change(ctx, key, limits, decision)
 			return err
@@ -119,7 +119,7 @@ func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, 
 		asked, err := h.parseRedrive(key, body, problems)
 		return func(ctx context.Context, w http.ResponseWriter) { h.redriveJob(ctx, w, asked, began) }, err
 	}
-	request, err := parseJobRequest(key, body, h.Storage.String(), problems)
+	request, err := parseJobRequest(key, body, h.Storage.String(), began, problems)
 	traced(&request.Submission, r)
 	return func(ctx context.Context, w http.ResponseWriter) { h.submitJob(ctx, w, request, began) }, err
 }

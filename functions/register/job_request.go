@@ -3,6 +3,7 @@ package register
 import (
 	"encoding/json"
 	"regexp"
+	"time"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
@@ -17,6 +18,8 @@ type jobRequest struct {
 	// RetryOn is read last, in place of the options': a long list would take many times its bytes.
 	RetryOn json.RawMessage `json:"retryOn"`
 	Input   json.RawMessage `json:"input"`
+	// Deadline is a text, in place of the options' time.
+	Deadline string `json:"deadline"`
 }
 
 // A jobInput is what a submitter says about the input, an object of job storage.
@@ -42,7 +45,7 @@ const jobForm = `a job is {"model":"gemini-3.5-flash","input":{"sha256":"…","b
 // parseJobRequest reads the body of POST /jobs/{id}. problems are those of its address. The error is a
 // *httpfunc.Error with all problems.
 func parseJobRequest(
-	key operation.Key, body []byte, storage string, problems operation.Problems,
+	key operation.Key, body []byte, storage string, began time.Time, problems operation.Problems,
 ) (ledger.JobRequest, error) {
 	if err := fit(body, jobForm); err != nil {
 		return ledger.JobRequest{}, err
@@ -53,6 +56,10 @@ func parseJobRequest(
 		if len(given) > maxRetryOn || json.Unmarshal(given, &request.Options.RetryOn) != nil {
 			problems.Add("retryOn", `it must be a list of "invalid", "truncated" or both`)
 		}
+	}
+	var err error
+	if request.Options.Deadline, err = job.ParseDeadline(began.UTC(), request.Deadline); err != nil {
+		problems.Add("deadline", "%w", err)
 	}
 	input, wrong := parseJobInput(request.Input, key, storage)
 	asked := ledger.JobRequest{
@@ -134,17 +141,26 @@ func parseDecision(body []byte, problems operation.Problems) (ledger.Decision, e
 
 // parseChange reads the body of PATCH /jobs/{id}: limits, with who changes them and why. The error is as that of
 // parseDecision.
-func parseChange(body []byte, problems operation.Problems) (job.Limits, ledger.Decision, error) {
+func parseChange(
+	body []byte, began time.Time, problems operation.Problems,
+) (job.Limits, ledger.Decision, error) {
 	if err := fit(body, `write {"maxBatches":5,"by":"ann","why":"the quota is needed elsewhere"}`); err != nil {
 		return job.Limits{}, ledger.Decision{}, err
 	}
 	var given struct {
 		job.Limits
 		decided
+		Deadline *string `json:"deadline"` // in place of the limits' time
 	}
 	read := readFields(body, &given)
+	if given.Deadline != nil {
+		at, err := job.ParseDeadline(began.UTC(), *given.Deadline)
+		if given.Limits.Deadline = &at; err != nil {
+			problems.Add("deadline", "%w", err)
+		}
+	}
 	if len(read.unread) == 0 {
-		problems = append(problems, given.Limits.Problems()...)
+		problems = append(problems, given.Limits.Problems(began)...)
 	}
 	return given.Limits, ledger.Decision(given.decided), read.with(given.problems(problems))
 }

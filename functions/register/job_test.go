@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/shared/job"
@@ -171,12 +172,15 @@ func TestJobRefused(t *testing.T) {
 		}
 	}
 	for body, says := range map[string]string{
-		`{"maxBatches":0,"by":"ann","why":"w"}`:         "maxBatches: it must be from 1 to 100, not 0",
-		`{"maxBatches":"5","maxAttempts":3,"by":"ann"}`: "maxBatches: it must be a whole number",
-		`{"stopAfter":5,"by":"ann","why":"w"}`:          `stopAfter: it must be a text such as "5" or "1%"`,
-		`{"by":"ann","why":"w"}`:                        "limits: there is none to change",
-		`{"maxBatches":5}`:                              "by: it is missing; say who decides that; why: it is missing",
-		`[]`:                                            `write {"maxBatches":5`,
+		`{"maxBatches":0,"by":"ann","why":"w"}`:                    "maxBatches: it must be from 1 to 100, not 0",
+		`{"maxBatches":"5","maxAttempts":3,"by":"ann"}`:            "maxBatches: it must be a whole number",
+		`{"stopAfter":5,"by":"ann","why":"w"}`:                     `stopAfter: it must be a text such as "5" or "1%"`,
+		`{"by":"ann","why":"w"}`:                                   "limits: there is none to change",
+		`{"deadline":"soon","by":"ann","why":"w"}`:                 "deadline: it must be a time such as 07:00",
+		`{"deadline":"2006-01-02T15:04:05Z","by":"ann","why":"w"}`: "deadline: it must be in the future",
+		`{"deadline":7,"by":"ann","why":"w"}`:                      "deadline: it must be a text",
+		`{"maxBatches":5}`:                                         "by: it is missing; say who decides that; why: ",
+		`[]`:                                                       `write {"maxBatches":5`,
 	} {
 		if r := w.ask(http.MethodPatch, "/jobs/night", body); r.Status != http.StatusBadRequest ||
 			!strings.Contains(r.Error.Message, says) {
@@ -303,6 +307,21 @@ func TestJobHeld(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w.logged("changed")
+	r = w.ask(http.MethodPatch, "/jobs/nightly", `{"deadline":"8h","by":"ann","why":"w"}`)
+	if at := w.clock.Now().Add(8 * time.Hour); !r.Options.Deadline.Equal(operation.Instant(at)) {
+		t.Errorf("%+v", r)
+	}
+	if r = w.ask(http.MethodPatch, "/jobs/nightly", `{"deadline":"","by":"ann","why":"w"}`); !r.Options.Deadline.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	r = w.ask(http.MethodPost, "/jobs/later", jobBody(aDigest, `,"deadline":"12h"`))
+	if at := r.Options.Deadline; r.Status != http.StatusCreated || at.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	r = w.ask(http.MethodPost, "/jobs/late", jobBody(aDigest, `,"deadline":"2006-01-02T15:04:05Z"`))
+	if r.Status != http.StatusBadRequest || !strings.Contains(r.Error.Message, "deadline: it must be in the future") {
+		t.Errorf("%+v", r)
+	}
 	if r := w.ask(http.MethodPost, "/jobs/nightly", jobBody(aDigest, "")); r.Status != http.StatusOK ||
 		r.Options.MaxBatches != 5 {
 		t.Errorf("again: %+v", r)

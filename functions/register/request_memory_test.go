@@ -23,7 +23,7 @@ func TestParseMemory(t *testing.T) {
 		return err
 	}
 	job := func(body string) error {
-		_, err := register.ParseJobRequest("jobs/a", []byte(body), "file:///jobs", nil)
+		_, err := register.ParseJobRequest("jobs/a", []byte(body), "file:///jobs", time.Time{}, nil)
 		return err
 	}
 	for name, c := range map[string]struct {

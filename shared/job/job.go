@@ -28,6 +28,8 @@ type Options struct {
 	StopAfter Tolerance `json:"stopAfter,omitempty" firestore:"stopAfter,omitempty"`
 	// Embed: each request is an EmbedContentRequest, and its answer an embedding.
 	Embed bool `json:"embed,omitempty" firestore:"embed,omitempty"`
+	// Deadline is from when on nothing is started, and what runs is cancelled; zero: never [J12].
+	Deadline time.Time `json:"deadline,omitzero" firestore:"deadline,omitempty"`
 }
 
 // An Input is a job's requests: one object of job storage.
@@ -114,6 +116,8 @@ type Job struct {
 	// Cancelled is who asked to cancel the job; Stopped is why no further batch is started.
 	Cancelled *operation.Decided `json:"cancelled,omitempty" firestore:"cancelled,omitempty"`
 	Stopped   string             `json:"stopped,omitempty" firestore:"stopped,omitempty"`
+	// DeadlineReached is when the job found that its deadline is past, with requests that are open.
+	DeadlineReached time.Time `json:"deadlineReached,omitzero" firestore:"deadlineReached,omitempty"`
 	// Submitted are the options as they were submitted [J1], if they were changed since; Changes are the last changes.
 	Submitted *Options `json:"submitted,omitempty" firestore:"submitted,omitempty"`
 	Changes   []Change `json:"changes,omitempty" firestore:"changes,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -13,6 +14,7 @@ type Limits struct {
 	MaxBatches  *int       `json:"maxBatches"`
 	MaxFailures *Tolerance `json:"maxFailures"`
 	StopAfter   *Tolerance `json:"stopAfter"`
+	Deadline    *time.Time `json:"deadline"` // the zero time: none
 }
 
 // On returns the options with these limits.
@@ -20,6 +22,7 @@ func (l Limits) On(o Options) Options {
 	set(&o.MaxBatches, l.MaxBatches)
 	set(&o.MaxFailures, l.MaxFailures)
 	set(&o.StopAfter, l.StopAfter)
+	set(&o.Deadline, l.Deadline)
 	return o
 }
 
@@ -29,11 +32,11 @@ func set[T any](option, to *T) {
 	}
 }
 
-// Problems returns what is wrong with the limits; that there is none, too.
-func (l Limits) Problems() operation.Problems {
-	problems := l.On(Options{Model: "any"}.WithDefaults()).Problems()
+// Problems returns what is wrong with limits that are set now; that there is none, too.
+func (l Limits) Problems(now time.Time) operation.Problems {
+	problems := l.On(Options{Model: "any"}.WithDefaults()).ProblemsAt(now)
 	if l == (Limits{}) {
-		problems.Add("limits", "there is none to change: give maxBatches, maxFailures or stopAfter")
+		problems.Add("limits", "there is none to change: give maxBatches, maxFailures, stopAfter or deadline")
 	}
 	return problems
 }

@@ -43,6 +43,8 @@ type Step struct {
 	// Start and Cancel are parts whose step is to be planned. Finish: that of the job is.
 	Start, Cancel []operation.Key
 	Finish        bool
+	// DeadlineReached: this step has found that the deadline is past.
+	DeadlineReached bool
 	// Wants: the job would start further batches, if other jobs left room.
 	Wants bool
 	// Running are the parts that count as batches that run, once the step is taken. Parts that were not
@@ -51,7 +53,9 @@ type Step struct {
 }
 
 // Changed reports whether there is anything to write.
-func (s Step) Changed() bool { return len(s.Parts) > 0 || s.Finish || len(s.Cancel) > 0 }
+func (s Step) Changed() bool {
+	return len(s.Parts) > 0 || s.Finish || len(s.Cancel) > 0 || s.DeadlineReached
+}
 
 // Next decides what a job does next. open are the parts that are open, the oldest first: all of them, or
 // as many as more says there are behind them. most is how many batches of the job may run at once, as far
@@ -61,6 +65,7 @@ func Next(now time.Time, j Job, open []Part, more bool, most int) Step {
 	n.Job.Waiting = slices.Clone(j.Waiting)
 	if j.Phase == Running {
 		n.consume()
+		n.deadline()
 		n.stop()
 		n.split()
 		n.gather()
@@ -157,8 +162,18 @@ func (n *next) stop() {
 	}
 }
 
-// Ending reports whether no further batch is started, because the job was cancelled or stopped.
-func (j Job) Ending() bool { return j.Cancelled != nil || j.Stopped != "" }
+// deadline ends a job whose deadline is past, unless nothing of it is open [J12].
+func (n *next) deadline() {
+	if n.Job.DeadlineReached.IsZero() && n.Job.Late(n.now) && !n.done() {
+		n.Job.DeadlineReached, n.DeadlineReached = n.now, true
+	}
+}
+
+// Ending reports whether no further batch is started, because the job was cancelled or stopped, or its deadline was
+// reached.
+func (j Job) Ending() bool {
+	return j.Cancelled != nil || j.Stopped != "" || !j.DeadlineReached.IsZero()
+}
 
 // Held reports whether the job waits for someone to resume it.
 func (j Job) Held() bool {

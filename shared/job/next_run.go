@@ -22,6 +22,8 @@ func (n *next) ending() string {
 	switch {
 	case n.Job.Cancelled != nil:
 		return "the job was cancelled"
+	case !n.Job.DeadlineReached.IsZero():
+		return "the deadline was reached"
 	case n.Job.Stopped != "":
 		return "the job was stopped: " + n.Job.Stopped
 	default:
@@ -79,10 +81,12 @@ func (n *next) running() []operation.Key {
 	return keys
 }
 
-// cancel plans to cancel the batches of a cancelled job, and those that were released.
+// cancel plans to cancel the batches of a job that was cancelled, or whose deadline was reached, and those that were
+// released.
 func (n *next) cancel() {
+	all := n.Job.Cancelled != nil || !n.Job.DeadlineReached.IsZero()
 	for _, p := range slices.Clone(n.open) {
-		ask := n.Job.Cancelled != nil && p.State == Started || p.State == Released && p.Batch != ""
+		ask := all && p.State == Started || p.State == Released && p.Batch != ""
 		if !ask || p.CancelPlanned {
 			continue
 		}
@@ -97,11 +101,15 @@ func (n *next) cancel() {
 
 // finish plans the end of a job that has nothing open.
 func (n *next) finish() {
-	open := func(p Part) bool { return p.State.Open() }
-	if n.more || len(n.Job.Waiting) > 0 || slices.ContainsFunc(n.open, open) {
-		return
+	if n.done() {
+		n.Job.Phase, n.Finish = Finishing, true
 	}
-	n.Job.Phase, n.Finish = Finishing, true
+}
+
+// done reports whether nothing of the job is open.
+func (n *next) done() bool {
+	open := func(p Part) bool { return p.State.Open() }
+	return !n.more && len(n.Job.Waiting) == 0 && !slices.ContainsFunc(n.open, open)
 }
 
 // Verdict returns the state in which a job ends, and why, in words for people; empty where it SUCCEEDED.
@@ -119,6 +127,8 @@ func (j Job) Verdict() (operation.State, string) {
 		switch {
 		case j.Batches == 0 && j.Refusal != "":
 			why = "Gemini refused every batch: " + j.Refusal
+		case !j.DeadlineReached.IsZero():
+			why = fmt.Sprintf("the deadline %s was reached, and %s", instant(j.Options.Deadline), why)
 		case j.Stopped != "":
 			why = "the job was stopped: " + j.Stopped
 		}

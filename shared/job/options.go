@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -67,9 +68,11 @@ func (o Options) Problems() operation.Problems {
 	return problems
 }
 
-// Differences names the options in which other differs; both have their defaults.
+// Differences names the options in which other differs; both have their defaults. The deadline is not compared: that of
+// a submitter who was cut off and says 8h again is another one [J1].
 func (o Options) Differences(other Options) []string {
 	var names []string
+	other.Deadline = o.Deadline
 	for _, d := range o.differences(other) {
 		names = append(names, d.name)
 	}
@@ -94,8 +97,16 @@ func (o Options) differences(other Options) []difference {
 		{"maxFailures", cmp.Or(string(o.MaxFailures), "0"), cmp.Or(string(other.MaxFailures), "0")},
 		{"stopAfter", string(o.StopAfter), string(other.StopAfter)},
 		{"embed", strconv.FormatBool(o.Embed), strconv.FormatBool(other.Embed)},
+		{"deadline", instant(o.Deadline), instant(other.Deadline)},
 	}
 	return slices.DeleteFunc(all, func(d difference) bool { return d.a == d.b })
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 func sorted(words []string) string { return strings.Join(slices.Sorted(slices.Values(words)), " ") }

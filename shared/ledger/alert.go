@@ -22,13 +22,16 @@ const (
 	AlertMissing  Alert = "MISSING"  // not found at Gemini for twelve intervals; it may be found again
 	AlertDisabled Alert = "DISABLED" // Gemini has disabled the webhook endpoint
 	AlertUnbound  Alert = "UNBOUND"  // an intent that no operation matched
+	AlertDeadline Alert = "DEADLINE" // a job's deadline was reached before its batches had ended
 )
 
 // Alerts returns every alert.
-func Alerts() []Alert { return []Alert{AlertStuck, AlertMissing, AlertDisabled, AlertUnbound} }
+func Alerts() []Alert {
+	return []Alert{AlertStuck, AlertMissing, AlertDisabled, AlertUnbound, AlertDeadline}
+}
 
 // ofOperation reports whether the alert is about an operation, which has a job kind.
-func (a Alert) ofOperation() bool { return a == AlertStuck || a == AlertMissing }
+func (a Alert) ofOperation() bool { return a == AlertStuck || a == AlertMissing || a == AlertDeadline }
 
 // kind is the alert's word in effect names, payloads and logs.
 func (a Alert) kind() string { return strings.ToLower(string(a)) }

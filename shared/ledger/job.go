@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
@@ -40,6 +41,7 @@ type StoredPart struct {
 // A StoredJob is a job as it was read.
 type StoredJob struct {
 	job.Job
+	At  time.Time // when it was read, by the store's clock
 	doc Document
 }
 
@@ -63,6 +65,7 @@ func (l *protocol) job(ctx context.Context, key operation.Key, more ...Path) (St
 		return StoredJob{}, snapshot, ErrNoJob
 	}
 	j, err := readJob(doc)
+	j.At = operation.Instant(snapshot.ReadTime)
 	return j, snapshot, err
 }
 

@@ -14,6 +14,8 @@ import (
 type Advanced struct {
 	Job   job.Job
 	Steps int // how many commits were made
+	// DeadlineReached: this call has found that the job's deadline is past [J12].
+	DeadlineReached bool
 	// Settled: this call ended the job.
 	Settled bool
 	// Waiting is another job, whose batches found no room before and may find it now; empty: there is none.
@@ -44,14 +46,17 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	defer unlock()
 	var result Advanced
 	for range mostSteps {
+		var step job.Step
 		var messages []Message
 		err := l.retry(ctx, "advancing "+string(key), func(int) (err error) {
-			result.Job, result.Waiting, messages, err = l.advance(ctx, key)
+			step, result.Waiting, messages, err = l.advance(ctx, key)
 			return err
 		})
+		result.Job = step.Job
 		if err != nil {
 			return result, err
 		}
+		result.DeadlineReached = result.DeadlineReached || step.DeadlineReached
 		if messages == nil {
 			break
 		}
@@ -76,21 +81,22 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 // is room.
 func (l *protocol) advance(
 	ctx context.Context, key operation.Key,
-) (_ job.Job, next operation.Key, _ []Message, err error) {
+) (step job.Step, next operation.Key, _ []Message, err error) {
 	j, snapshot, err := l.job(ctx, key, runningPath, OperationPath(key))
+	step.Job = j.Job
 	if err != nil || j.Phase == job.Splitting || j.Phase == job.Ended {
-		return j.Job, next, nil, err
+		return step, next, nil, err
 	}
 	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
 	if err != nil {
-		return j.Job, next, nil, err
+		return step, next, nil, err
 	}
 	page, err := find(ctx, l.store, queryParts(key, FieldWaiting, Cursor{}, openPart), readPart)
 	if err != nil {
-		return j.Job, "", nil, fmt.Errorf("reading the open parts: %w", err)
+		return step, "", nil, fmt.Errorf("reading the open parts: %w", err)
 	}
 	if len(page.Broken) > 0 {
-		return j.Job, "", nil, page.Broken[0]
+		return step, "", nil, page.Broken[0]
 	}
 	open := make([]job.Part, len(page.Items))
 	docs := map[operation.Key]Document{}
@@ -103,7 +109,7 @@ func (l *protocol) advance(
 	if first, _ := kept.oldest(now, l.settings.Interval); first != "" && first != key {
 		most = 0
 	}
-	step := job.Next(now, j.Job, open, page.Next != Cursor{}, most)
+	step = job.Next(now, j.Job, open, page.Next != Cursor{}, most)
 	kept = kept.turn(key, step, now, l.settings.Interval)
 	room := len(step.Running) < kept.room(l.settings, now)
 	if first, _ := kept.oldest(now, l.settings.Interval); first != key && room {
@@ -114,7 +120,7 @@ func (l *protocol) advance(
 		if len(writes) > 0 {
 			err = l.commit(ctx, writes...)
 		}
-		return j.Job, next, nil, err
+		return step, next, nil, err
 	}
 	j.Job = step.Job
 	writes = append(writes, writeJob(j))
@@ -125,15 +131,17 @@ func (l *protocol) advance(
 		}
 		writes = append(writes, writePart(StoredPart{Part: p, doc: doc}))
 	}
-	planned, messages, err := l.planSteps(step, snapshot.Documents[2], now)
+	planned, messages, err := l.planSteps(ctx, step, snapshot.Documents[2], now)
 	if err != nil {
-		return j.Job, next, nil, err
+		return step, next, nil, err
 	}
-	return j.Job, next, messages, l.commit(ctx, append(writes, planned...)...)
+	return step, next, messages, l.commit(ctx, append(writes, planned...)...)
 }
 
 // planSteps plans the effects of a step.
-func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]Write, []Message, error) {
+func (l *protocol) planSteps(
+	ctx context.Context, step job.Step, record Document, now time.Time,
+) ([]Write, []Message, error) {
 	parts := plan{messages: []Message{}}
 	for _, of := range []struct {
 		name string
@@ -146,7 +154,7 @@ func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]W
 			}
 		}
 	}
-	if !step.Finish {
+	if !step.Finish && !step.DeadlineReached {
 		return parts.writes, parts.messages, nil
 	}
 	rec, err := l.readRecord(record)
@@ -157,11 +165,27 @@ func (l *protocol) planSteps(step job.Step, record Document, now time.Time) ([]W
 		return nil, nil, err
 	}
 	p := plan{record: rec}
-	if err := p.add(l, job.StepFinish, nil, now); err != nil {
-		return nil, nil, err
+	if step.DeadlineReached {
+		if p, err = l.planAlert(ctx, rec, AlertDeadline, deadlineNotice(step.Job), now); err != nil {
+			return nil, nil, err
+		}
+	}
+	if step.Finish {
+		if err := p.add(l, job.StepFinish, nil, now); err != nil {
+			return nil, nil, err
+		}
 	}
 	_, write := l.writeRecord(record, p.record, now)
 	return append(append(parts.writes, p.writes...), write), append(parts.messages, p.messages...), nil
+}
+
+// DeadlineMessage is what is logged of a job whose deadline was reached.
+const DeadlineMessage = "the deadline of a job was reached: no further batch is started, and what runs is cancelled"
+
+// deadlineNotice says what is there of a job whose deadline was reached.
+func deadlineNotice(j job.Job) Notice {
+	return Notice{Since: j.Options.Deadline, Detail: fmt.Sprintf("%d of %d requests are done, %d ended otherwise; "+
+		"no further batch is started, and what runs is cancelled", j.Counts.Done, j.Input.Requests, j.Counts.NotDone())}
 }
 
 // close gives a job that has ended, and its parts, the time at which they may be deleted, and plans that its

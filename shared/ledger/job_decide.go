@@ -52,11 +52,15 @@ func (l Jobs) Resume(ctx context.Context, key operation.Key, d Decision) error {
 // submitted with stay those of its id [J1]. It returns the job as it is then. Errors: operation.ErrSubmission; else as
 // Cancel. Calling it again is safe, and changes nothing.
 func (l Jobs) Change(ctx context.Context, key operation.Key, limits job.Limits, d Decision) (job.Job, error) {
-	if err := limits.Problems().Err(); err != nil {
+	now, err := l.now(ctx)
+	if err == nil {
+		err = limits.Problems(now).Err()
+	}
+	if err != nil {
 		return job.Job{}, err
 	}
 	var stands job.Job
-	err := l.decide(ctx, "changing ", key, d, func(j *job.Job, by *operation.Decided) (changed bool) {
+	err = l.decide(ctx, "changing ", key, d, func(j *job.Job, by *operation.Decided) (changed bool) {
 		changed = j.Change(limits, *by)
 		stands = *j
 		return changed

@@ -72,6 +72,9 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 			result = JobSubmitted{Job: before.Job, Created: created}
 			return r.Differs(before.Job)
 		}
+		if err := r.Options.ProblemsAt(now).Err(); err != nil {
+			return err
+		}
 		rec, err := l.readRecord(docs[1])
 		if err == nil && rec.Settled() { // its plan has expired, or is forgotten, and its record is not yet
 			err = fmt.Errorf("%w, which is %s; give this one another id, or forget that one", ErrJobDiffers, rec.State)

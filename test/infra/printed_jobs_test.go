@@ -6,6 +6,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // ofJob returns a situation of a job that was split. Each step is a message to Effects.
@@ -66,6 +67,17 @@ var ofJobs = []situation{
 		w.startedAndEnded(geminisim.StateSucceeded)
 		w.step(job.StepCollect, nil)
 	}, "jobs"),
+	{"jobs: a deadline is reached", func(w *world) {
+		w.hasJob()
+		w.forget()
+		at := w.clock.Now().Add(10 * time.Minute)
+		_, err := w.ledger.Jobs.Change(w.Context(), theJob, job.Limits{Deadline: &at}, ledger.Decision{By: "a", Why: "b"})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.clock.Advance(20 * time.Minute)
+		w.pass(nil)
+	}, []string{"jobs", "passes"}},
 	ofJob("a batch is cancelled elsewhere", func(w *world) {
 		w.startedAndEnded(geminisim.StateCancelled)
 		w.step(job.StepCollect, nil)

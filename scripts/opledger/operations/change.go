@@ -2,6 +2,7 @@ package operations
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,13 +17,14 @@ import (
 func NewChange(outside terminal.Environment) *cobra.Command {
 	d := decision.Decider{Outside: outside}
 	var maxBatches int
-	var maxFailures, stopAfter string
+	var maxFailures, stopAfter, deadline string
 	cmd := &cobra.Command{
 		Use:   "change JOB --reason TEXT",
 		Short: "Change limits of a job while it runs",
 		Long: "Changes limits of a job while it runs, each as in opledger submit job. Batches that run go on. Who changed\n" +
 			"what, when and why is recorded, and opledger show prints it. The job stays the one that was submitted: to\n" +
-			"submit it again with its first options starts nothing twice. A job that --stop-after has stopped stays so.",
+			"submit it again with its first options starts nothing twice. A job that --stop-after has stopped, or whose\n" +
+			"deadline was reached, stays so.",
 		Example: "  opledger change jobs/nightly-2026-11-23 --max-batches 5 --reason 'the quota is needed elsewhere'\n" +
 			"  opledger change jobs/nightly-2026-11-23 --max-failures 2% --stop-after '' --reason 'good enough'",
 		Args: terminal.Args(cobra.ExactArgs(1)),
@@ -37,7 +39,13 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 					limit()
 				}
 			}
-			if err := usageOf(limits); err != nil {
+			now := outside.Time()
+			var wrong error
+			if cmd.Flags().Changed("deadline") {
+				at, err := job.ParseDeadline(now, deadline)
+				limits.Deadline, wrong = &at, terminal.Prefixed("--deadline", err)
+			}
+			if err := usageOf(limits, now, wrong); err != nil {
 				return err
 			}
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
@@ -52,16 +60,22 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 		"the job succeeds with this many requests that are not done, or with this share")
 	cmd.Flags().StringVar(&stopAfter, "stop-after", "",
 		"start nothing more after this many requests, or this share, are not done; '': never")
+	cmd.Flags().StringVar(&deadline, "deadline", "",
+		"from then on start nothing more, and cancel what runs: 07:00, 2026-11-24T07:00:00Z or 8h; '': never")
 	return cmd
 }
 
-// usageOf returns what is wrong with limits, by their flags.
-func usageOf(limits job.Limits) error {
+// usageOf returns what is wrong with limits that are set now, by their flags.
+func usageOf(limits job.Limits, now time.Time, wrong error) error {
 	if limits == (job.Limits{}) {
-		return terminal.Usage(errors.New("there is nothing to change: give --max-batches, --max-failures or --stop-after"))
+		return terminal.Usage(errors.New("there is nothing to change: give --max-batches, --max-failures, --stop-after or " +
+			"--deadline"))
 	}
 	var problems []error
-	for _, problem := range limits.Problems() {
+	if wrong != nil {
+		problems = append(problems, wrong)
+	}
+	for _, problem := range limits.Problems(now) {
 		problems = append(problems, terminal.Prefixed(terminal.FlagOf(problem.Field), problem.Err))
 	}
 	if len(problems) == 0 {

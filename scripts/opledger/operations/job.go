@@ -94,6 +94,13 @@ func (v jobView) lines(out *terminal.Table) {
 // decisions prints why a job ends other than by its last batch, and what is unusual.
 func (v jobView) decisions(out *terminal.Table) {
 	p := *v.Job
+	if at := p.Options.Deadline; !at.IsZero() {
+		words := phrase.LocalTime(at)
+		if !p.DeadlineReached.IsZero() {
+			words += ", reached: nothing more is started, and what ran was cancelled"
+		}
+		out.Field("  deadline", words)
+	}
 	if p.Hold != nil {
 		out.Field("  held", phrase.Held(p.Key, p.Hold))
 	}

@@ -44,7 +44,8 @@ func TestChange(t *testing.T) {
 	change := func(more ...string) commandtest.Said {
 		return commandtest.Run(t, variables, append([]string{"change", "jobs/nightly", "--by", "kim"}, more...)...)
 	}
-	change("--reason", "r").Want(t, terminal.ExitUsage, "give --max-batches, --max-failures or --stop-after").Complaint(t)
+	change("--reason", "r").Want(t, terminal.ExitUsage, "give --max-batches, --max-failures, --stop-after or "+
+		"--deadline").Complaint(t)
 	change("--max-batches", "0", "--stop-after", "x", "--reason", "r").Want(t, terminal.ExitUsage,
 		"--max-batches: it must be from 1 to 100", "--stop-after: it must be a number").Complaint(t)
 	change("--max-batches", "5").Want(t, terminal.ExitUsage, "--reason").Complaint(t)
@@ -61,6 +62,12 @@ func TestChange(t *testing.T) {
 		answer.Options.MaxFailures != "1%" {
 		t.Errorf("%+v", answer)
 	}
+	change("--deadline", "yesterday", "--reason", "r").Want(t, terminal.ExitUsage, "--deadline: it must be a time such as").
+		Complaint(t)
+	change("--deadline", "-1h", "--reason", "r").Want(t, terminal.ExitUsage, "--deadline: it must be in the future").
+		Complaint(t)
+	change("--deadline", "2126-11-24T07:00:00Z", "--reason", "r").Want(t, terminal.ExitDone).Says(t,
+		"deadline none → 2126-11-24T07:00:00Z")
 	commandtest.Run(t, variables, "show", "nightly").Want(t, terminal.ExitDone).Says(t, "of at most 5",
-		"  changed  ", "maxBatches 20 → 5", "maxFailures 0 → 1%")
+		"  deadline  ", "  changed  ", "maxBatches 20 → 5", "maxFailures 0 → 1%", "→ 2126-11-24T07:00:00Z")
 }

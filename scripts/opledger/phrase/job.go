@@ -87,6 +87,9 @@ func standing(p progress.Progress) (words []string) {
 	if p.Cancelled != nil {
 		words = append(words, "it is being cancelled")
 	}
+	if !p.DeadlineReached.IsZero() && p.Cancelled == nil {
+		words = append(words, "its deadline was reached: what runs is being cancelled")
+	}
 	if p.Stopped != "" {
 		words = append(words, "stopped: "+Safe(p.Stopped))
 	}

@@ -49,7 +49,7 @@ func newSubmitJob(outside terminal.Environment) *cobra.Command {
 
 // run checks everything that was given, then stores the input and submits the job.
 func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args []string) (err error) {
-	request, err := f.request()
+	request, err := f.request(outside.Time())
 	if err := errors.Join(err, checkInputs(args)); err != nil {
 		return terminal.Usage(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -20,9 +21,9 @@ import (
 // jobFlags are the flags of a job.
 type jobFlags struct {
 	submissionFlags
-	id, keyField, maxBytes string
-	options                job.Options
-	dryRun                 bool
+	id, keyField, maxBytes, deadline string
+	options                          job.Options
+	dryRun                           bool
 }
 
 // newJobFlags returns flags that have the defaults of a job.
@@ -62,10 +63,12 @@ func (f *jobFlags) addOptions(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(&o.StopAfter), "stop-after", string(o.StopAfter),
 		"start nothing more after this many requests, or this share, are not done (default never)")
 	flags.BoolVar(&o.Embed, "embed", o.Embed, "the requests are for embeddings: each has content, and no contents")
+	flags.StringVar(&f.deadline, "deadline", "", "from then on start nothing more, cancel what runs, and end with what "+
+		"is there: 07:00 (the next), 2026-11-24T07:00:00Z or 8h")
 }
 
 // request returns the job that the flags describe, without its input. The error joins every problem.
-func (f *jobFlags) request() (ledger.JobRequest, error) {
+func (f *jobFlags) request(now time.Time) (ledger.JobRequest, error) {
 	var problems []error
 	key, err := operation.JobKey(f.id)
 	problems = append(problems, terminal.Prefixed("--id", err))
@@ -73,7 +76,9 @@ func (f *jobFlags) request() (ledger.JobRequest, error) {
 		problems = append(problems, terminal.Prefixed("--max-bytes-per-batch", err))
 		f.options.MaxBytesPerBatch = job.DefaultMaxBytesPerBatch
 	}
-	for _, problem := range f.options.Problems() {
+	f.options.Deadline, err = job.ParseDeadline(now, f.deadline)
+	problems = append(problems, terminal.Prefixed("--deadline", err))
+	for _, problem := range f.options.ProblemsAt(now) {
 		problems = append(problems, terminal.Prefixed(terminal.FlagOf(problem.Field), problem.Err))
 	}
 	problems = append(problems, f.submission().Validate().Err())

@@ -16,6 +16,9 @@ func printSubmitted(outside terminal.Environment, p progress.Progress, created b
 	if !created {
 		became = "known, " + phrase.JobState(p)
 	}
+	if at := p.Options.Deadline; !at.IsZero() {
+		became += ", until " + phrase.LocalTime(at)
+	}
 	return outside.Print(map[string]any{"job": p, "created": created, "batches": batches}, "%s; %s",
 		size(p.Key, p.Input.Requests, batches, p.Input.Tokens), became)
 }

@@ -25,7 +25,7 @@ const (
 	inFull    = " has one; write each effect in full, and a text that begins with & or * in quotes"
 	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
 	noWord    = " is neither a state nor an alert: it must be PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, " +
-		"CANCELLED, EXPIRED, STUCK, MISSING, DISABLED or UNBOUND"
+		"CANCELLED, EXPIRED, STUCK, MISSING, DISABLED, UNBOUND or DEADLINE"
 )
 
 // mistakes are texts, with the problems that are reported of each.

@@ -149,7 +149,8 @@ func TestAlertSpecs(t *testing.T) {
 	for text, wants := range map[string][]string{
 		"[{name: page, on: [STUCK, MISSING, DISABLED, UNBOUND], do: log}]": nil,
 		"[{name: page, on: [stuck, FAILED, LATE], do: log}]": {
-			`"stuck" is neither a state nor an alert`, `"LATE"`, "REQUIRES_ACTION", "STUCK, MISSING, DISABLED or UNBOUND",
+			`"stuck" is neither a state nor an alert`, `"LATE"`, "REQUIRES_ACTION",
+			"STUCK, MISSING, DISABLED, UNBOUND or DEADLINE",
 		},
 		"[{name: page, on: [DISABLED], jobKinds: [a], do: log}]": {"without jobKinds"},
 	} {

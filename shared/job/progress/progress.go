@@ -42,10 +42,11 @@ type Progress struct {
 	Hold    *job.Hold          `json:"hold,omitempty"`
 	Resumed *operation.Decided `json:"resumed,omitempty"`
 	Changes []job.Change       `json:"changes,omitempty"`
-	// Stopped, Invalid and Refusal are as in [job.Job].
-	Stopped string `json:"stopped,omitempty"`
-	Invalid string `json:"invalid,omitempty"`
-	Refusal string `json:"refusal,omitempty"`
+	// Stopped, DeadlineReached, Invalid and Refusal are as in [job.Job].
+	Stopped         string    `json:"stopped,omitempty"`
+	DeadlineReached time.Time `json:"deadlineReached,omitzero"`
+	Invalid         string    `json:"invalid,omitempty"`
+	Refusal         string    `json:"refusal,omitempty"`
 	// Redrives and RedrivenBy are as in [job.Job].
 	Redrives   operation.Key `json:"redrives,omitempty"`
 	RedrivenBy []job.Redrive `json:"redrivenBy,omitempty"`
@@ -115,6 +116,7 @@ func Of(j job.Job, rec operation.Record, open []job.Part) Progress {
 		Cancelled: j.Cancelled, Stopped: j.Stopped, Invalid: j.Invalid, Refusal: j.Refusal,
 		CreatedAt: j.CreatedAt, SteppedAt: j.SteppedAt, Resumed: j.Resumed, Changes: j.Changes,
 		Redrives: j.Redrives, RedrivenBy: j.RedrivenBy,
+		DeadlineReached: j.DeadlineReached,
 	}
 	if j.Held() {
 		p.Hold = j.Hold

@@ -30,6 +30,9 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 		return err
 	}
 	by := ledger.Decision{By: "opledger", Why: "a step of " + string(j.Key)}
+	if !j.DeadlineReached.IsZero() {
+		by.Why = "the deadline of " + string(j.Key) + " was reached"
+	}
 	for _, decided := range []*operation.Decided{j.Cancelled, p.Released} {
 		if decided != nil {
 			by = ledger.Decision{By: decided.By, Why: decided.Why}

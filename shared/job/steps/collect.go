@@ -169,7 +169,7 @@ func (c *collecting) alert(ctx context.Context) {
 	if c.part.Counts.Unmatched > 0 {
 		report("unmatched", "lines of a batch's result are the answer to no request; they are in unmatched.jsonl")
 	}
-	if c.completion.State == operation.Cancelled && c.job.Cancelled == nil {
+	if c.completion.State == operation.Cancelled && c.job.Cancelled == nil && !c.part.CancelPlanned {
 		report("batch-cancelled", "the batch of a job was cancelled, but not the job; its requests are sent again")
 	}
 }

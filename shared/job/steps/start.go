@@ -18,11 +18,14 @@ import (
 // record the file, renew the intent, count the creation, create, register. Where an earlier attempt may have
 // created the batch, it waits until an event or Gemini's list has decided that.
 func (o Options) start(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-	p, j, err := o.part(ctx, task.Operation)
+	p, j, err := o.Ledger.Jobs.Part(ctx, task.Operation)
+	if err == nil {
+		err = o.mine(j.Job)
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := starting{Options: o, task: task, part: p, job: j}
+	s := starting{Options: o, task: task, part: p, job: j.Job, ready: j.Starts() && !j.Late(j.At)}
 	switch {
 	case p.Released != nil:
 		return s.released(ctx)
@@ -38,6 +41,7 @@ type starting struct {
 	task     effect.Task
 	part     ledger.StoredPart
 	job      job.Job
+	ready    bool // the job might start this batch as the attempt began, so that its file is at Gemini
 	uploaded bool // by this attempt
 }
 
@@ -48,12 +52,12 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 		return s.started(known.Operation), nil
 	case err != nil && !errors.Is(err, ledger.ErrNoIntent):
 		return nil, err
-	case s.job.Starts():
+	case s.ready:
 		if err := s.upload(ctx); err != nil {
 			return nil, err
 		}
 	}
-	_, j, err := s.Ledger.Jobs.Part(ctx, s.part.Key) // as late as can be: nothing is created after a stop [J11]
+	_, j, err := s.Ledger.Jobs.Part(ctx, s.part.Key) // as late as can be: nothing is created after a stop [J11, J12]
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +75,9 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 	case intent.Verdict == ledger.MustWait:
 		return nil, s.wait(ctx, job.WaitsForIntent, fmt.Errorf("a batch of %s may have been created", s.part.Key),
 			max(intent.WaitFor, s.paced(whileFailing)))
-	case s.job.Ending():
+	case s.job.Ending(), j.Late(j.At):
 		return s.giveUp(ctx, attempt)
-	case s.job.Hold != nil:
+	case s.job.Hold != nil, !s.ready:
 		return nil, s.held(ctx, attempt)
 	}
 	return s.create(ctx, within, attempt)

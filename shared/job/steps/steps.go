@@ -97,11 +97,20 @@ func (s step) Follow(ctx context.Context, lease ledger.Lease) error {
 	if err != nil {
 		return err
 	}
-	advanced, err := s.Ledger.Jobs.Advance(ctx, key)
+	advanced, err := s.advance(ctx, key)
 	if err == nil && advanced.Waiting != "" {
-		_, err = s.Ledger.Jobs.Advance(ctx, advanced.Waiting)
+		_, err = s.advance(ctx, advanced.Waiting)
 	}
 	return err
+}
+
+func (o Options) advance(ctx context.Context, key operation.Key) (ledger.Advanced, error) {
+	advanced, err := o.Ledger.Jobs.Advance(ctx, key)
+	if advanced.DeadlineReached {
+		o.Log.ErrorContext(ctx, ledger.DeadlineMessage, "event", "alert", "reason", "job-deadline", "operation", key, "since",
+			advanced.Job.Options.Deadline)
+	}
+	return advanced, err
 }
 
 // jobOf returns the job of a step whose effect is of this operation.

@@ -11,6 +11,7 @@ func frozenJob() job.Job {
 		Options: job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 4,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "1%", StopAfter: "5", Embed: true,
+			Deadline: at(6),
 		},
 		Input:   job.Input{SHA256: "0a1b", Bytes: 6, Requests: 7, Tokens: 8, Object: "nightly/input", Checked: true},
 		Storage: "gs://bucket/jobs", JobKind: "reviews", Phase: job.Running, Cut: 9, Parts: 10, Batches: 11, Twins: 1,
@@ -21,11 +22,15 @@ func frozenJob() job.Job {
 		Refusals: map[string]int{"3": 10}, Counts: frozenCounts(), Usage: frozenUsage(), Refusal: "INVALID_ARGUMENT",
 		Invalid:   "line 3 has no key",
 		Cancelled: &operation.Decided{At: at(2), By: "operator", Why: "a test"}, Stopped: "too many",
-		Hold:    &job.Hold{Reason: job.HeldByOperator, Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"}},
+		DeadlineReached: at(7),
+		Hold: &job.Hold{
+			Reason: job.HeldByOperator, Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
+		},
 		Resumed: &operation.Decided{At: at(1), By: "operator", Why: "a test"},
 		Submitted: &job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 5,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "2%", StopAfter: "6", Embed: true,
+			Deadline: at(5),
 		},
 		Changes: []job.Change{{
 			What: "maxBatches 5 → 4", Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -103,6 +104,31 @@ var jobDecisions = []ledgerTest{
 		if _, err := w.ledger().Jobs.Submit(w.ctx, changed); !errors.Is(err, ledger.ErrJobDiffers) {
 			w.Errorf("as changed: %v", err)
 		}
+	}},
+	{"a pass finds that a job's deadline is past, and plans its alert in that commit [J12]", func(w *world) {
+		w.paged()
+		deadline := w.start.Add(time.Hour)
+		_, err := w.ledger().Jobs.Submit(w.ctx, JobRequest(1, job.Options{Deadline: w.start}))
+		if !errors.Is(err, operation.ErrSubmission) {
+			w.Errorf("in the past: %v", err)
+		}
+		w.submitJob(3, job.Options{MaxBatches: 1, Deadline: deadline})
+		w.cut()
+		w.startPart(1)
+		w.store.Advance(time.Hour)
+		equal(w, "submitted again, with another one", w.submitJob(3, job.Options{MaxBatches: 1}).Created, false)
+		advanced, err := w.ledger().Jobs.Advance(w.ctx, nightly)
+		w.must("Advance", err)
+		equal(w, "reached", advanced.DeadlineReached, true)
+		equal(w, "the second", w.part(2).State, job.Dropped)
+		cancels := read[ledger.Effect](w, ledger.EffectPath("jobs/nightly/00001", job.StepCancel))
+		equal(w, "its cancellation", cancels.State, ledger.EffectPending)
+		notice := w.alertIn(read[ledger.Effect](w, ledger.EffectPath(nightly, "page@deadline-1")), "deadline")
+		equal(w, "since", notice.Since, operation.Instant(deadline))
+		equal(w, "detail", strings.HasPrefix(notice.Detail, "0 of 3 requests are done, 0 ended otherwise; "), true)
+		again, err := w.ledger().Jobs.Advance(w.ctx, nightly)
+		w.must("Advance again", err)
+		equal(w, "reached again", again.DeadlineReached || again.Steps > 0, false)
 	}},
 	{"only an operator's release gives up a batch [J6]", func(w *world) {
 		w.submitJob(1, job.Options{})

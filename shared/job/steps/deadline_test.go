@@ -1,0 +1,61 @@
+package steps_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestDeadline: a pass finds that a job's deadline is past. What was about to start is not, what runs is cancelled, a
+// batch that succeeds first is collected, and the job ends with that [J12].
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{held: true, sim: geminisim.Config{Speed: 1e6}})
+	w.sim.ScriptPrefix("opledger:", geminisim.Script{Hold: geminisim.StateRunning})
+	w.sim.Script("opledger:"+string(first), geminisim.Script{
+		Hold: geminisim.StateRunning, Faults: &geminisim.Faults{CancelsIgnored: 1},
+	})
+	deadline := w.clock.Now().Add(time.Hour)
+	w.submit(requests(8), job.Options{MaxRequestsPerBatch: 2, MaxBatches: 3, Deadline: deadline})
+	w.drain()
+	for w.clock.Now().Before(deadline) {
+		w.later(interval)
+	}
+	if err := w.sim.SetState(string(w.part(1).Batch), geminisim.StateSucceeded); err != nil {
+		t.Fatal(err)
+	}
+	rec, j := w.settle(), w.ended()
+	if len(w.sim.Batches()) != 3 || j.DeadlineReached.IsZero() || j.Counts.Done != 2 || w.part(4).State != job.Dropped ||
+		rec.State != operation.Failed || !strings.Contains(rec.Result.ErrorMessage, "the deadline ") {
+		t.Errorf("%s: %s, %+v, %d batches", rec.State, rec.Result.ErrorMessage, j.Counts, len(w.sim.Batches()))
+	}
+	if by := w.record(w.part(2).Batch).CancelRequested; by == nil || !strings.Contains(by.Why, "the deadline") {
+		t.Errorf("who cancelled it: %+v", by)
+	}
+	if alerts := w.alerts(); len(alerts) != 1 || alerts[0] != "job-deadline" {
+		t.Errorf("%v", alerts)
+	}
+}
+
+// TestDeadlineStart: a start that is put off over the deadline creates nothing behind it.
+func TestDeadlineStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{held: true})
+	w.submit(requests(2), job.Options{MaxRequestsPerBatch: 2, Deadline: w.clock.Now().Add(time.Hour)})
+	for range 4 {
+		w.sim.AnswerNext(geminisim.OpCreate, "", geminisim.ErrorAnswer(429, "slow down"))
+	}
+	w.drain()
+	w.clock.Advance(time.Hour)
+	w.drain() // the start alone: no pass has seen the deadline
+	for range 3 {
+		w.later(interval)
+	}
+	if j := w.job(); len(w.sim.Batches()) > 0 || j.Phase != job.Ended || j.Counts.Failed != 2 {
+		t.Errorf("%+v, %d batches", j, len(w.sim.Batches()))
+	}
+}
