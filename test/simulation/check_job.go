@@ -24,10 +24,43 @@ func (c *checker) plan(was, is job.Job, known bool) {
 	c.must(is.Parts >= was.Parts && is.Cut >= was.Cut && is.Batches >= was.Batches && is.Round >= was.Round,
 		"%s counts less than before: %d parts after %d [J5]", is.Key, is.Parts, was.Parts)
 	c.must(was.Phase != job.Ended || is.Output == was.Output, "%s has ended, and has other results now [J8]", is.Key)
+	c.held(was, is)
 	for root, pieces := range was.Refusals {
 		c.must(is.Refusals[root] >= pieces, "%s counts %d pieces of part %s after %d [J5]", is.Key, is.Refusals[root], root,
 			pieces)
 	}
+}
+
+// held checks that a job is held and goes on because an operator has asked for that, and that nothing but its deadline
+// ends it for its deadline.
+func (c *checker) held(was, is job.Job) {
+	s, met := c.w.submissionOf(is.Key), c.w.gate.met
+	switch {
+	case was.Hold == nil && is.Hold != nil:
+		c.must(s.paused, "%s is held, and no operator has paused it [J11]", is.Key)
+		s.heldAt = time.Now()
+		met[metPaused]++
+	case was.Hold != nil && is.Hold == nil:
+		c.must(s.resumed && is.Resumed != nil && (was.Resumed == nil || *is.Resumed != *was.Resumed),
+			"%s is no longer held, and no operator has resumed it [J11]", is.Key)
+		s.heldAt = time.Time{}
+		met[metResumed]++
+	}
+	if was.DeadlineReached.IsZero() && !is.DeadlineReached.IsZero() {
+		c.must(!is.DeadlineReached.Before(is.Options.Deadline), "%s has met its deadline %v before it [J12]", is.Key,
+			is.Options.Deadline)
+		met[metDeadline]++
+	}
+}
+
+// sends checks that no batch of a job is asked for more than two minutes after the job was held, or its deadline.
+func (c *checker) sends(s *submission, part operation.Key, sent, sentByStore time.Time) {
+	j, _ := c.w.jobOf(s.key)
+	c.must(s.heldAt.IsZero() || sent.Sub(s.heldAt) <= ledger.SubmitWithin,
+		"%s asks for a batch %v after its job was held [J11]", part, sent.Sub(s.heldAt))
+	deadline := j.Options.Deadline
+	c.must(deadline.IsZero() || len(c.w.store.clock.sets) > 0 || sentByStore.Sub(deadline) <= ledger.SubmitWithin,
+		"%s asks for a batch %v after the deadline of its job [J12]", part, sentByStore.Sub(deadline))
 }
 
 // moves are the states that a part may have after another. It stays what it is, besides.

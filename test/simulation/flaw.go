@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 )
+
+// far is by how much later a deadline seems to be.
+const far = 1000 * time.Hour
 
 // A Flaw breaks one guard of the protocol, by what the store does with the ledger's documents. The
 // invariants must notice each.
@@ -39,6 +43,8 @@ const (
 	NoEffects    // the effects of a job are not kept [J8]
 	ByPlace      // an answer is taken for that to the request in its place [J9]
 	NoFenceNamed // the objects of two workers have the same names [J4, J7]
+	NoHold       // a job that is held seems not to be [J11]
+	NoDeadline   // a deadline seems to be far [J12]
 )
 
 // String names the flaw as a test's name does.
@@ -47,7 +53,7 @@ func (f Flaw) String() string {
 		"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit",
 		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap", "by-position",
 		"no-first", "no-wait", "no-intent", "all-again", "no-creations", "no-rounds", "early-end", "no-seen",
-		"no-effects", "by-place", "no-fence-named",
+		"no-effects", "by-place", "no-fence-named", "no-hold", "no-deadline",
 	}[f]
 }
 
@@ -69,6 +75,7 @@ func (f Flaw) Rules() []string {
 		NoLeap: {"R6"}, ByPosition: {"S2", "S4"},
 		NoFirst: {"J1"}, NoWait: {"J2"}, NoIntent: {"J3"}, AllAgain: {"J4"}, NoCreations: {"J5"}, NoRounds: {"J5"},
 		EarlyEnd: {"J6"}, NoSeen: {"J7"}, NoEffects: {"J8"}, ByPlace: {"J9"}, NoFenceNamed: {"J4", "J7"},
+		NoHold: {"J11"}, NoDeadline: {"J12"},
 	}[f]
 }
 
@@ -86,6 +93,10 @@ func (f Flaw) stores(w ledger.Write, commit int64) (ledger.Write, bool) {
 	if e, ok := w.Data.(ledger.Effect); ok && f == NoDeadLetter && e.State == ledger.EffectDead {
 		e.ExpireAt = e.DiedAt.Add(time.Hour)
 		w.Data = e
+	}
+	if j, ok := w.Data.(job.Job); ok && f == NoDeadline && !j.Options.Deadline.IsZero() {
+		j.Options.Deadline = j.Options.Deadline.Add(-far)
+		w.Data = j
 	}
 	unkept := f == NoDelivery && w.Path.Collection() == ledger.DeliveriesCollection
 	unkept = unkept || f.drops(w)

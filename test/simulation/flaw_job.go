@@ -15,6 +15,7 @@ import (
 func JobFlaws() []Flaw {
 	return []Flaw{
 		NoFirst, NoWait, NoIntent, AllAgain, NoCreations, NoRounds, EarlyEnd, NoSeen, NoEffects, ByPlace, NoFenceNamed,
+		NoHold, NoDeadline,
 	}
 }
 
@@ -41,6 +42,9 @@ func (f Flaw) showsOfJob(into any) {
 	if i, ok := into.(*ledger.Intent); ok && f == NoWait && i.Attempt != nil {
 		i.Attempt.ListedAt = i.Attempt.At.Add(time.Minute)
 	}
+	if j, ok := into.(*job.Job); ok {
+		f.showsPlan(j)
+	}
 	p, ok := into.(*job.Part)
 	switch {
 	case !ok:
@@ -54,6 +58,16 @@ func (f Flaw) showsOfJob(into any) {
 		p.State = job.Collected
 	case f == NoSeen:
 		p.Seen = nil
+	}
+}
+
+// showsPlan changes what is read of a job's plan.
+func (f Flaw) showsPlan(j *job.Job) {
+	switch {
+	case f == NoHold:
+		j.Hold = nil
+	case f == NoDeadline && !j.Options.Deadline.IsZero():
+		j.Options.Deadline = j.Options.Deadline.Add(far)
 	}
 }
 

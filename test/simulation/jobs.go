@@ -29,7 +29,10 @@ type submission struct {
 	creations map[operation.Key]int // requests to create the batch of a part
 	accepted  map[string]bool       // SHA-256 of the inputs that a submitter was told are submitted
 	released  map[operation.Key]bool
-	cancelled bool // an operator has asked for it
+	cancelled bool      // an operator has asked for it
+	paused    bool      // likewise
+	resumed   bool      // likewise, at least once
+	heldAt    time.Time // by no clock that leaps; zero: it is not held
 }
 
 // An input is what a submitter submits.
@@ -56,8 +59,8 @@ func newInput(key operation.Key, variant string, requests int) input {
 }
 
 // Jobs is the script of the random schedules of jobs: one or two, each of 3 to 12 requests, in batches that end
-// in any way. Operators cancel and release while calls fail, processes die and messages are lost; then the
-// faults end, and passes drive the world to rest.
+// in any way. Operators cancel, release, pause and resume, and deadlines pass, while calls fail, processes die and
+// messages are lost; then the faults end, and passes drive the world to rest.
 func Jobs(w *World) {
 	w.objects = &objects{held: map[string]*object{}, flaw: w.store.flaw}
 	w.gate.many = true
@@ -113,6 +116,13 @@ func (w *World) addSubmission(i int) {
 	}
 	if after := drawn(w, at); after > 0 {
 		w.at(after, func() { w.releasePart(s, false) })
+	}
+	if after := drawn(w, []time.Duration{0, 0, 20 * time.Minute, 31 * time.Minute}); after > 0 {
+		s.options.Deadline = operation.Instant(w.store.now().Add(after))
+	}
+	if after := drawn(w, at); after > 0 {
+		w.at(after, func() { w.pauseJob(s) })
+		w.at(after+drawn(w, []time.Duration{time.Minute, 9 * time.Minute, time.Hour}), func() { w.resumeJob(s) })
 	}
 }
 
@@ -176,6 +186,32 @@ func (w *World) cancelJob(s *submission) {
 	})
 }
 
+// pauseJob pauses a job.
+func (w *World) pauseJob(s *submission) {
+	w.gate.event("an operator pauses "+string(s.key), func() { s.paused = true })
+	w.act("pause", func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Jobs.Pause(ctx, s.key, ledger.Decision{By: "operator", Why: "is it right?"})
+		return err
+	})
+}
+
+// resumeJob lets a job go on that was paused.
+func (w *World) resumeJob(s *submission) {
+	held := false
+	w.gate.event("an operator looks whether "+string(s.key)+" is paused", func() {
+		j, _ := w.jobOf(s.key)
+		if held = j.Hold != nil; held {
+			s.resumed = true
+		}
+	})
+	if !held {
+		return
+	}
+	w.act("resume", func(ctx context.Context, l *ledger.Ledger) error {
+		return l.Jobs.Resume(ctx, s.key, ledger.Decision{By: "operator", Why: "it is right"})
+	})
+}
+
 // releasePart releases one part whose batch runs, or may have been created; or one whose batch never ends.
 func (w *World) releasePart(s *submission, endless bool) {
 	var part operation.Key
@@ -217,6 +253,7 @@ func (w *World) restJobs() {
 		w.replay()
 		for _, s := range w.submissions {
 			w.releasePart(s, true)
+			w.resumeJob(s)
 		}
 		time.Sleep(wait)
 		w.pass()

@@ -107,8 +107,9 @@ func (s *service) toDo(r *http.Request, id, verb string, body []byte) exchange {
 			return s.busyOr(f, func() reply { return s.cancelFor(id) })
 		}}
 	case verb == "batchGenerateContent":
+		sent, byStore := time.Now(), s.w.store.now()
 		return exchange{label: "create a batch", fates: batchFates, soon: true, do: func(f fate) reply {
-			return s.createFor(body, f)
+			return s.createFor(body, f, sent, byStore)
 		}}
 	case r.Method == http.MethodDelete:
 		return exchange{label: "delete " + id, fates: deleteFates, do: func(fate) reply {

@@ -75,7 +75,7 @@ type creation struct {
 }
 
 // createFor creates the batch of a part, or refuses it.
-func (s *service) createFor(body []byte, f fate) reply {
+func (s *service) createFor(body []byte, f fate, sent, byStore time.Time) reply {
 	var asked creation
 	if err := json.Unmarshal(body, &asked); err != nil {
 		return failed(http.StatusBadRequest)
@@ -88,6 +88,7 @@ func (s *service) createFor(body []byte, f fate) reply {
 	}
 	sub.creations[part]++
 	s.w.check.creates(sub, part)
+	s.w.check.sends(sub, part, sent, byStore)
 	file := s.files[name]
 	switch {
 	case f == missing || file == nil:

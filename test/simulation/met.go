@@ -30,6 +30,9 @@ const (
 	metStopped      = "a job is stopped"
 	metJobCancelled = "a job is cancelled"
 	metAfterCancel  = "a batch is created though its job is cancelled"
+	metPaused       = "a job is paused"
+	metResumed      = "a job is resumed"
+	metDeadline     = "a job's deadline is reached"
 	metDiffers      = "another job has the id"
 	metChunk        = "a collect goes on where another stopped"
 )

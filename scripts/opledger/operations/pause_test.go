@@ -62,8 +62,8 @@ func TestChange(t *testing.T) {
 		answer.Options.MaxFailures != "1%" {
 		t.Errorf("%+v", answer)
 	}
-	change("--deadline", "yesterday", "--reason", "r").Want(t, terminal.ExitUsage, "--deadline: it must be a time such as").
-		Complaint(t)
+	change("--deadline", "yesterday", "--reason", "r").Want(t, terminal.ExitUsage,
+		"--deadline: it must be a time such as").Complaint(t)
 	change("--deadline", "-1h", "--reason", "r").Want(t, terminal.ExitUsage, "--deadline: it must be in the future").
 		Complaint(t)
 	change("--deadline", "2126-11-24T07:00:00Z", "--reason", "r").Want(t, terminal.ExitDone).Says(t,

@@ -57,6 +57,8 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 			return nil, err
 		}
 	}
+	within, cancel := context.WithTimeout(ctx, ledger.SubmitWithin) // begins no later than the attempt [G6]
+	defer cancel()
 	_, j, err := s.Ledger.Jobs.Part(ctx, s.part.Key) // as late as can be: nothing is created after a stop [J11, J12]
 	if err != nil {
 		return nil, err
@@ -64,8 +66,6 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 	s.job = j.Job
 	// A claim is one attempt: the same claim that asks again may create within the same two minutes.
 	attempt := s.task.Owner
-	within, cancel := context.WithTimeout(ctx, ledger.SubmitWithin) // begins no later than the attempt [G6]
-	defer cancel()
 	intent, err := s.Ledger.Jobs.Announce(ctx, s.part.Part, s.job, attempt)
 	switch {
 	case err != nil:
