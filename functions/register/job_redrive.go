@@ -25,19 +25,24 @@ type redriveRequest struct {
 	// RetryOn and Outcomes are read last: a long list would take many times its bytes.
 	RetryOn  json.RawMessage `json:"retryOn"`
 	Outcomes json.RawMessage `json:"outcomes"`
+	// Deadline is a text, in place of the options' time.
+	Deadline string `json:"deadline"`
 }
 
 // A redrive is a redriveRequest that was read.
 type redrive struct {
 	ledger.Redriving
-	id   string // of the new job; empty: the default
-	said operation.Submission
-	body []byte // which has the options that are other than the job's
+	id       string // of the new job; empty: the default
+	said     operation.Submission
+	body     []byte    // which has the options that are other than the job's
+	deadline time.Time // that of the job is not taken over
 }
 
 // parseRedrive reads the body of POST /jobs/{id}:redrive. problems are those of its address. The error is a
 // *httpfunc.Error with all problems.
-func (h handler) parseRedrive(key operation.Key, body []byte, problems operation.Problems) (redrive, error) {
+func (h handler) parseRedrive(
+	key operation.Key, body []byte, problems operation.Problems, began time.Time,
+) (redrive, error) {
 	if !h.ReadsStorage {
 		return redrive{}, &httpfunc.Error{
 			Status: http.StatusNotImplemented, Message: "this function has no access to job storage; opledger redrive does it",
@@ -64,6 +69,10 @@ func (h handler) parseRedrive(key operation.Key, body []byte, problems operation
 			Of: key, Outcomes: job.NotDone(), Decision: ledger.Decision{By: given.By, Why: given.Why},
 		},
 		id: given.ID, said: given.Submission, body: body,
+	}
+	var err error
+	if asked.deadline, err = job.ParseDeadline(began.UTC(), given.Deadline); err != nil {
+		problems.Add("deadline", "%w", err)
 	}
 	for _, list := range []struct {
 		field string
@@ -105,9 +114,14 @@ func (h handler) redriveOf(ctx context.Context, old job.Job, asked redrive) (led
 	if len(request.Metadata) == 0 {
 		request.Metadata = rec.Metadata
 	}
-	if err := json.Unmarshal(asked.body, &request.Options); err != nil {
+	given := struct {
+		*job.Options
+		Deadline json.RawMessage `json:"deadline"` // it was read before
+	}{Options: &request.Options}
+	if err := json.Unmarshal(asked.body, &given); err != nil {
 		return ledger.JobRequest{}, err //nolint:wrapcheck // its fields were read before
 	}
+	request.Options.Deadline = asked.deadline
 	request.Key, err = operation.JobKey(cmp.Or(asked.id, old.RedriveID()))
 	return request, err //nolint:wrapcheck // it says what is wrong with the id
 }

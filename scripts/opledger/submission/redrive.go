@@ -144,7 +144,7 @@ func (r redriving) request(old job.Job, rec operation.Record) (ledger.JobRequest
 			err = errors.Join(err, into.Value.Set(given.Value.String()))
 		}
 	})
-	request, wrong := f.request()
+	request, wrong := f.request(r.outside.Time())
 	request.Redrive = r.Redriving
 	return request, errors.Join(err, wrong)
 }

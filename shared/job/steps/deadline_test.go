@@ -1,6 +1,7 @@
 package steps_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -57,5 +58,41 @@ func TestDeadlineStart(t *testing.T) {
 	}
 	if j := w.job(); len(w.sim.Batches()) > 0 || j.Phase != job.Ended || j.Counts.Failed != 2 {
 		t.Errorf("%+v, %d batches", j, len(w.sim.Batches()))
+	}
+}
+
+// TestHeldWhileUploading: what is paused, or meets its deadline, while the requests of its batch are uploaded has none
+// created [J11, J12].
+func TestHeldWhileUploading(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meanwhile func(*world)
+		waits     job.Wait
+	}{
+		"paused": {func(w *world) {
+			if _, err := w.ledger.Jobs.Pause(w.Context(), nightly, stuck); err != nil {
+				w.Error(err)
+			}
+		}, job.WaitsForResume},
+		"late": {func(w *world) { w.clock.Advance(time.Hour) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w *world
+			w = newWorld(t, setting{transport: func(next http.RoundTripper) http.RoundTripper {
+				return roundTrip(func(r *http.Request) (*http.Response, error) {
+					answer, err := next.RoundTrip(r)
+					if r.Header.Get("X-Goog-Upload-Command") == "upload, finalize" {
+						c.meanwhile(w)
+					}
+					return answer, err
+				})
+			}})
+			w.submit(requests(4), job.Options{Deadline: w.clock.Now().Add(time.Hour)})
+			w.drain()
+			if p := w.part(1); len(w.sim.Batches()) > 0 || len(p.Files) != 1 || p.Waits != c.waits {
+				t.Errorf("%d batches, %+v", len(w.sim.Batches()), p)
+			}
+		})
 	}
 }

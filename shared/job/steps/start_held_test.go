@@ -1,6 +1,7 @@
 package steps_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -59,5 +60,43 @@ func TestPaused(t *testing.T) {
 		if b.State != geminisim.StateSucceeded {
 			_ = w.sim.SetState(b.Name, geminisim.StateSucceeded) // the next ones end by themselves
 		}
+	}
+}
+
+// A resuming store has someone resume the job while a worker reads an intent.
+type resuming struct {
+	ledger.Store
+	w *world
+}
+
+func (s resuming) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	if paths[0].Collection() == ledger.IntentsCollection {
+		if err := s.w.ledger.Jobs.Resume(ctx, nightly, stuck); err != nil {
+			s.w.Error(err)
+		}
+	}
+	return s.Store.Get(ctx, paths...)
+}
+
+// TestResumedMeanwhile: an attempt that began while the job was held has uploaded nothing, and creates nothing; the next
+// one does both.
+func TestResumedMeanwhile(t *testing.T) {
+	t.Parallel()
+	var w *world
+	w = newWorld(t, setting{worker: func(s ledger.Store) ledger.Store { return resuming{s, w} }})
+	w.sim.AnswerNext(geminisim.OpUpload, "", geminisim.ErrorAnswer(429, "slow down"))
+	w.submit(requests(4), job.Options{})
+	w.begin() // the workers read the ledger of this world
+	w.drain()
+	if _, err := w.ledger.Jobs.Pause(t.Context(), nightly, stuck); err != nil || len(w.part(1).Files) > 0 {
+		t.Fatalf("%+v, %v", w.part(1), err)
+	}
+	w.later(interval)
+	if j := w.job(); j.Hold != nil || len(w.sim.Batches()) > 0 {
+		t.Fatalf("%+v, %d batches", j, len(w.sim.Batches()))
+	}
+	w.settle()
+	if j := w.ended(); j.Counts.Done != 4 {
+		t.Errorf("%+v", j)
 	}
 }
