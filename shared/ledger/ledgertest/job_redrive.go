@@ -17,7 +17,7 @@ func (w *world) failJob() {
 	w.advance()
 }
 
-var jobRedrives = []ledgerTest{
+var jobRedrives = join([]ledgerTest{
 	{"a redrive is a job of its own, and each of the two names the other, in one commit [J14]", func(w *world) {
 		redrive := func(r ledger.JobRequest) (ledger.JobSubmitted, error) { return w.ledger().Jobs.Submit(w.ctx, r) }
 		asked := RedriveRequest(job.OutcomeFailed)
@@ -77,4 +77,24 @@ var jobRedrives = []ledgerTest{
 		equal(w, "created again", submitted.Created, true)
 		equal(w, "redriven by", len(w.job().RedrivenBy), 1)
 	}},
-}
+}, both("two redrives of one job at once [J14]", func(w *world) (a, b move, check func()) {
+	w.submitJob(1, job.Options{})
+	w.failJob()
+	created := 0
+	redriving := func(key operation.Key) move {
+		asked := RedriveRequest(job.OutcomeFailed)
+		asked.Key = key
+		return func(l *ledger.Ledger) error {
+			_, err := l.Jobs.Submit(w.ctx, asked)
+			if errors.Is(err, job.ErrNoRedrive) {
+				return nil
+			}
+			created++
+			return err
+		}
+	}
+	return redriving("jobs/nightly-2"), redriving("jobs/other"), func() {
+		equal(w, "created", created, 1)
+		equal(w, "redriven by", len(w.job().RedrivenBy), 1)
+	}
+}))
