@@ -117,6 +117,7 @@ func (h handler) parseJob(r *http.Request, body []byte, began time.Time) (todo, 
 	}
 	if redrives {
 		asked, err := h.parseRedrive(key, body, problems, began)
+		traced(&asked.said, r)
 		return func(ctx context.Context, w http.ResponseWriter) { h.redriveJob(ctx, w, asked, began) }, err
 	}
 	request, err := parseJobRequest(key, body, h.Storage.String(), began, problems)

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 )
@@ -76,6 +78,22 @@ func TestRedrive(t *testing.T) {
 			t.Errorf("%s: %+v", more, r)
 		}
 		w.logged("refused")
+	}
+}
+
+// TestRedriveTraced: a redrive has the trace of its own request, and not that of the job.
+func TestRedriveTraced(t *testing.T) {
+	t.Parallel()
+	w := endedJob(t, 1)
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/jobs/nightly:redrive",
+		strings.NewReader(`{"by":"ann","why":"w"}`))
+	r.Header.Set("Traceparent", trace)
+	answer := httptest.NewRecorder()
+	register.New(w.options).ServeHTTP(answer, r)
+	rec, err := w.ledger.Operations.Read(t.Context(), "jobs/nightly-2")
+	if err != nil || answer.Code != http.StatusCreated || rec.TraceParent != trace {
+		t.Errorf("%d, %v, %q", answer.Code, err, rec.TraceParent)
 	}
 }
 

@@ -129,6 +129,7 @@ func (r redriving) request(old job.Job, rec operation.Record) (ledger.JobRequest
 	f.id = cmp.Or(r.flags.id, old.RedriveID())
 	f.options.Model = cmp.Or(r.flags.options.Model, old.Options.Model)
 	f.said.JobKind = cmp.Or(r.flags.said.JobKind, old.JobKind)
+	f.trace = r.flags.trace
 	f.metadata = cmp.Or(r.flags.metadata, string(rec.Metadata))
 	options := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.addOptions(options)

@@ -35,7 +35,8 @@ func TestRedrive(t *testing.T) {
 	redrive("batches/abc").Want(t, terminal.ExitUsage, "is no job").Complaint(t)
 	redrive("nightly", "--outcome", "invalid").Want(t, terminal.ExitFailed, "it has no request that is invalid").
 		Complaint(t)
-	redrive("nightly", "--max-attempts", "2", "--validate", "", "--outcome", "truncated").Want(t, terminal.ExitDone).
+	redrive("nightly", "--max-attempts", "2", "--validate", "", "--outcome", "truncated", "--traceparent",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").Want(t, terminal.ExitDone).
 		Says(t, "jobs/nightly-2: ", " of jobs/nightly; accepted\n")
 	var got struct {
 		Job     progress.Progress
@@ -53,7 +54,9 @@ func TestRedrive(t *testing.T) {
 	run("wait", "jobs/nightly-2", "--timeout", "1m").Want(t, terminal.ExitDone)
 	run("show", "jobs/nightly").Want(t, terminal.ExitDone).Says(t, "  redriven ", "jobs/nightly-2: truncated; ",
 		" by ann: a larger limit")
-	run("show", "nightly-2").Want(t, terminal.ExitDone).Says(t, "  redrives ", "jobs/nightly\n", `{"night":"1"}`)
+	run("show", "nightly-2").Want(t, terminal.ExitDone).Says(t, "  redrives ", "jobs/nightly\n")
+	run("show", "nightly-2").Want(t, terminal.ExitDone).Says(t, "0af7651916cd43dd8448eb211c80319c")
+	run("show", "nightly-2").Want(t, terminal.ExitDone).Says(t, `{"night":"1"}`)
 	for _, name := range []string{"nightly", "nightly-2"} {
 		out := run("results", name, "--merged").Want(t, terminal.ExitDone).Out
 		if all, done := strings.Count(out, "\n"), strings.Count(out, `"outcome":"`+string(job.OutcomeDone)+`"`); all != 40 ||
