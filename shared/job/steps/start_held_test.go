@@ -78,8 +78,8 @@ func (s resuming) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapsho
 	return s.Store.Get(ctx, paths...)
 }
 
-// TestResumedMeanwhile: an attempt that began while the job was held has uploaded nothing, and creates nothing; the next
-// one does both.
+// TestResumedMeanwhile: an attempt that began while the job was held has uploaded nothing, and creates nothing; the
+// next one does both.
 func TestResumedMeanwhile(t *testing.T) {
 	t.Parallel()
 	var w *world
