@@ -76,3 +76,39 @@ func TestNextDeadline(t *testing.T) {
 		t.Errorf("held: %+v", step)
 	}
 }
+
+// TestNextCancelAfter: a batch that has run for longer than it may is cancelled once, and what it did not do is sent
+// again; without the option none ever is.
+func TestNextCancelAfter(t *testing.T) {
+	t.Parallel()
+	j := job.Job{
+		Key: "jobs/nightly", Phase: job.Running, Parts: 1, Round: 1, Input: job.Input{Requests: 2},
+		Options: job.Options{CancelAfterSeconds: 3600}.WithDefaults(),
+	}
+	p := job.Part{Number: 1, Round: 1, State: job.Started, Batch: "batches/a", StartedAt: midnight}
+	at := func(after time.Duration, p job.Part) job.Step {
+		return job.Next(midnight.Add(after), j, []job.Part{p}, false, 10)
+	}
+	if step := at(time.Hour-time.Second, p); len(step.Cancel) > 0 {
+		t.Errorf("before: %+v", step)
+	}
+	step := at(time.Hour, p)
+	if len(step.Cancel) != 1 || step.Job.Ending() {
+		t.Fatalf("then: %+v", step)
+	}
+	if again := at(2*time.Hour, step.Parts[0]); again.Changed() {
+		t.Errorf("again: %+v", again)
+	}
+	p.State, p.Again = job.Collected, []job.Source{{Object: "again", Length: 1, Requests: 2}}
+	if step := at(2*time.Hour, p); step.Job.Round != 2 || len(step.Start) != 1 {
+		t.Errorf("collected: %+v", step)
+	}
+	j.Options.CancelAfterSeconds, p.State, p.Again = 0, job.Started, nil
+	if step := at(1000*time.Hour, p); step.Changed() {
+		t.Errorf("without: %+v", step)
+	}
+	p.StartedAt, j.Options.CancelAfterSeconds = time.Time{}, 60
+	if step := at(1000*time.Hour, p); step.Changed() {
+		t.Errorf("started by a revision that does not say when: %+v", step)
+	}
+}

@@ -28,6 +28,9 @@ type Options struct {
 	StopAfter Tolerance `json:"stopAfter,omitempty" firestore:"stopAfter,omitempty"`
 	// Embed: each request is an EmbedContentRequest, and its answer an embedding.
 	Embed bool `json:"embed,omitempty" firestore:"embed,omitempty"`
+	// CancelAfterSeconds is for how long a batch may run before it is cancelled; what it did not do is sent again; 0: for
+	// as long as Gemini lets it.
+	CancelAfterSeconds int64 `json:"cancelAfterSeconds,omitempty" firestore:"cancelAfterSeconds,omitempty"`
 	// Deadline is from when on nothing is started, and what runs is cancelled; zero: never [J12].
 	Deadline time.Time `json:"deadline,omitzero" firestore:"deadline,omitempty"`
 }

@@ -81,12 +81,18 @@ func (n *next) running() []operation.Key {
 	return keys
 }
 
+// long reports whether the batch of a part has run for longer than it may.
+func (n *next) long(p Part) bool {
+	most := n.Job.Options.CancelAfter()
+	return most > 0 && !p.StartedAt.IsZero() && n.now.Sub(p.StartedAt) >= most
+}
+
 // cancel plans to cancel the batches of a job that was cancelled, or whose deadline was reached, and those that were
-// released.
+// released, or run for too long.
 func (n *next) cancel() {
 	all := n.Job.Cancelled != nil || !n.Job.DeadlineReached.IsZero()
 	for _, p := range slices.Clone(n.open) {
-		ask := all && p.State == Started || p.State == Released && p.Batch != ""
+		ask := (all || n.long(p)) && p.State == Started || p.State == Released && p.Batch != ""
 		if !ask || p.CancelPlanned {
 			continue
 		}

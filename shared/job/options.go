@@ -33,6 +33,14 @@ func (t Tolerance) valid() bool {
 	return err == nil && limit >= 0
 }
 
+// mostSeconds bounds for how long a batch may run before it is cancelled: 30 days.
+const mostSeconds = 30 * 24 * 60 * 60
+
+// CancelAfter is for how long a batch may run before it is cancelled; 0: for as long as Gemini lets it.
+func (o Options) CancelAfter() time.Duration {
+	return time.Duration(o.CancelAfterSeconds) * time.Second
+}
+
 // Problems returns what is wrong with options that WithDefaults returned.
 func (o Options) Problems() operation.Problems {
 	var problems operation.Problems
@@ -48,6 +56,9 @@ func (o Options) Problems() operation.Problems {
 	between("maxBytesPerBatch", o.MaxBytesPerBatch, 1, MaxBytesPerBatch)
 	between("maxAttempts", int64(o.MaxAttempts), 1, MostAttempts)
 	between("maxBatches", int64(o.MaxBatches), 1, MostBatches)
+	if o.CancelAfterSeconds != 0 {
+		between("cancelAfterSeconds", o.CancelAfterSeconds, 60, mostSeconds)
+	}
 	for _, outcome := range o.RetryOn {
 		if outcome != "invalid" && outcome != "truncated" {
 			problems.Add("retryOn", "it must be invalid or truncated, not %q; what failed is tried again in any case", outcome)
@@ -97,6 +108,7 @@ func (o Options) differences(other Options) []difference {
 		{"maxFailures", cmp.Or(string(o.MaxFailures), "0"), cmp.Or(string(other.MaxFailures), "0")},
 		{"stopAfter", string(o.StopAfter), string(other.StopAfter)},
 		{"embed", strconv.FormatBool(o.Embed), strconv.FormatBool(other.Embed)},
+		{"cancelAfterSeconds", strconv.FormatInt(o.CancelAfterSeconds, 10), strconv.FormatInt(other.CancelAfterSeconds, 10)},
 		{"deadline", instant(o.Deadline), instant(other.Deadline)},
 	}
 	return slices.DeleteFunc(all, func(d difference) bool { return d.a == d.b })

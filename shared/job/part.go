@@ -93,6 +93,8 @@ type Part struct {
 	Declined int `json:"declined,omitempty" firestore:"declined,omitempty"`
 	// Batch is the one that the part's intent is bound to.
 	Batch operation.Key `json:"batch,omitempty" firestore:"batch,omitempty"`
+	// StartedAt is when it was found that Gemini has the batch, by the clock of the worker.
+	StartedAt time.Time `json:"startedAt,omitzero" firestore:"startedAt,omitempty"`
 	// Waits says why a start is put off, and WaitsSince since when for this reason.
 	Waits      Wait      `json:"waits,omitempty" firestore:"waits,omitempty"`
 	WaitsSince time.Time `json:"waitsSince,omitzero" firestore:"waitsSince,omitempty"`

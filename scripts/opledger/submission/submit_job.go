@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +46,7 @@ func newSubmitJob(outside terminal.Environment) *cobra.Command {
 	open.WriterFlags(cmd, &outside)
 	f.addLabels(cmd)
 	f.add(cmd)
+	terminal.YesFlag(cmd, &outside)
 	return cmd
 }
 
@@ -65,6 +68,9 @@ func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args [
 		}
 		return printDryRun(outside, request, summary)
 	}
+	if err := f.agree(ctx, outside, args); err != nil {
+		return err
+	}
 	s, err := cloud.JobStorage(settings.Jobs.In(where.Store), settings.Handlers)
 	if err == nil && s == nil {
 		err = errors.New("OPLEDGER_JOB_STORAGE: it is not set, and a job needs a place for its input and its results; " +
@@ -78,6 +84,21 @@ func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args [
 		return err
 	}
 	return w.Do(ctx, func() error { return submitJob(ctx, in, w.Ledger, s, request) })
+}
+
+// agree asks before batches are cancelled that Gemini may still be working on: it says that one takes up to 24 hours.
+func (f *jobFlags) agree(ctx context.Context, outside terminal.Environment, args []string) error {
+	const usual = 24 * time.Hour
+	after := f.options.CancelAfter()
+	switch {
+	case after == 0 || after >= usual:
+		return nil
+	case slices.Contains(args, "-") && !outside.Yes:
+		return terminal.Usage(errors.New("--cancel-after: below 24h it asks first, and stdin has the input: pass --yes"))
+	}
+	question := fmt.Sprintf("Gemini may take 24 hours for a batch. One that has run for %v is cancelled, also where it "+
+		"would have succeeded, and what it did is paid. Submit the job?", after)
+	return terminal.Agree(ctx, outside, question, "nothing was submitted")
 }
 
 // submitJob writes the canonical input to a draft, stores that in s, unless it is there, and submits the job.

@@ -22,6 +22,7 @@ import (
 type jobFlags struct {
 	submissionFlags
 	id, keyField, maxBytes, deadline string
+	cancelAfter                      time.Duration
 	options                          job.Options
 	dryRun                           bool
 }
@@ -63,6 +64,8 @@ func (f *jobFlags) addOptions(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(&o.StopAfter), "stop-after", string(o.StopAfter),
 		"start nothing more after this many requests, or this share, are not done (default never)")
 	flags.BoolVar(&o.Embed, "embed", o.Embed, "the requests are for embeddings: each has content, and no contents")
+	flags.DurationVar(&f.cancelAfter, "cancel-after", o.CancelAfter(),
+		"cancel a batch that runs for longer, and send what it did not do again (default never)")
 	flags.StringVar(&f.deadline, "deadline", "", "from then on start nothing more, cancel what runs, and end with what "+
 		"is there: 07:00 (the next), 2026-11-24T07:00:00Z or 8h")
 }
@@ -76,10 +79,12 @@ func (f *jobFlags) request(now time.Time) (ledger.JobRequest, error) {
 		problems = append(problems, terminal.Prefixed("--max-bytes-per-batch", err))
 		f.options.MaxBytesPerBatch = job.DefaultMaxBytesPerBatch
 	}
+	f.options.CancelAfterSeconds = int64(f.cancelAfter.Seconds())
 	f.options.Deadline, err = job.ParseDeadline(now, f.deadline)
 	problems = append(problems, terminal.Prefixed("--deadline", err))
 	for _, problem := range f.options.ProblemsAt(now) {
-		problems = append(problems, terminal.Prefixed(terminal.FlagOf(problem.Field), problem.Err))
+		flag := terminal.FlagOf(strings.TrimSuffix(problem.Field, "Seconds"))
+		problems = append(problems, terminal.Prefixed(flag, problem.Err))
 	}
 	problems = append(problems, f.submission().Validate().Err())
 	return ledger.JobRequest{Key: key, Submission: f.submission(), Options: f.options}, errors.Join(problems...)

@@ -189,3 +189,23 @@ func TestEmbed(t *testing.T) {
 		`{"key":"a","response":{"embedding":{"values":[`, `"outcome":"done"`)
 	commandtest.Run(t, variables, "show", "jobs/nightly").Want(t, terminal.ExitDone).Says(t, "-flash, embeddings")
 }
+
+// TestCancelAfterAsks: batches that Gemini may still be working on are cancelled only where the operator has agreed.
+func TestCancelAfterAsks(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Empty()
+	variables, input := []string{"OPLEDGER_STORE=" + f.Store()}, inputFile(t, "a.jsonl", lines(2))
+	submit := func(in, from, after string, more ...string) commandtest.Said {
+		return commandtest.Answer(t, variables, in, append(jobArgs(from, "--cancel-after", after), more...)...)
+	}
+	submit("", input, "1s").Want(t, terminal.ExitUsage, "--cancel-after: it must be from 60").Complaint(t)
+	submit("n\n", input, "2h").Want(t, terminal.ExitFailed, "has run for 2h0m0s is cancelled", "nothing was submitted")
+	submit(lines(2), "-", "2h").Want(t, terminal.ExitUsage, "stdin has the input: pass --yes").Complaint(t)
+	submit("y\n", input, "2h").Want(t, terminal.ExitDone).Says(t, "; accepted")
+	submit("", input, "2h", "--yes").Want(t, terminal.ExitDone).Says(t, "; known")
+	if j, _ := readJob(t, f); j.Options.CancelAfterSeconds != 7200 {
+		t.Errorf("%+v", j.Options)
+	}
+	submit("", input, "24h", "--id", "another").Want(t, terminal.ExitDone).Says(t, "; accepted")
+}

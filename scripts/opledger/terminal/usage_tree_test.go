@@ -74,8 +74,8 @@ func TestOneErrorOneLine(t *testing.T) {
 			"secret": {"x"}, "webhook-url": {"http://x"}, "correlation-id": {"two words"}, "speed": {"fast", "1"},
 			"rerun": {"@"}, "faults": {"some"}, "operations": {"0"}, "max-time": {"0s"}, "log": {"/nowhere/x"},
 			"requests": {"/nowhere/x"}, "seed": {"-1"}, "watch": {"perhaps"}, "json": {"perhaps"}, "yes": {"perhaps"},
-			"within": {"0s"},
-			"to":     {"x"}, "at": {"yesterday"}, "id": {"two words"},
+			"within": {"0s"}, "cancel-after": {"soon", "1s"},
+			"to": {"x"}, "at": {"yesterday"}, "id": {"two words"},
 		} {
 			if command.Flags().Lookup(name) == nil {
 				continue

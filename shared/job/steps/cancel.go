@@ -30,7 +30,10 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 		return err
 	}
 	by := ledger.Decision{By: "opledger", Why: "a step of " + string(j.Key)}
-	if !j.DeadlineReached.IsZero() {
+	switch {
+	case j.DeadlineReached.IsZero() && j.Options.CancelAfter() > 0:
+		by.Why = fmt.Sprintf("a batch of %s may run for %v", j.Key, j.Options.CancelAfter())
+	case !j.DeadlineReached.IsZero():
 		by.Why = "the deadline of " + string(j.Key) + " was reached"
 	}
 	for _, decided := range []*operation.Decided{j.Cancelled, p.Released} {

@@ -96,3 +96,30 @@ func TestHeldWhileUploading(t *testing.T) {
 		})
 	}
 }
+
+// TestCancelAfter: a batch that runs for longer than it may is cancelled, what it did is collected, and the rest is
+// sent again. No alert says that another hand has cancelled it.
+func TestCancelAfter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{held: true, sim: geminisim.Config{Speed: 1e6}})
+	w.sim.Script("opledger:"+string(first), geminisim.Script{
+		Hold: geminisim.StateRunning, Faults: &geminisim.Faults{PartialCancelled: 1},
+	})
+	w.submit(requests(40), job.Options{CancelAfterSeconds: 3600})
+	w.drain()
+	for range 13 {
+		w.later(interval)
+	}
+	w.held = false
+	w.settle()
+	if j := w.ended(); j.Counts.Done != 40 || j.Round != 2 || len(w.sim.Batches()) != 2 {
+		t.Errorf("round %d, %+v", j.Round, j.Counts)
+	}
+	const why = "a batch of jobs/nightly may run for 1h0m0s"
+	if by := w.record(w.part(1).Batch).CancelRequested; by == nil || by.Why != why {
+		t.Errorf("who cancelled it: %+v", by)
+	}
+	if p, alerts := w.part(1), w.alerts(); len(alerts) > 0 || p.Counts.Done == 0 || p.Counts.Done == 40 {
+		t.Errorf("%+v, %v", p, alerts)
+	}
+}

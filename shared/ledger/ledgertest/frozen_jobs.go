@@ -11,7 +11,7 @@ func frozenJob() job.Job {
 		Options: job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 4,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "1%", StopAfter: "5", Embed: true,
-			Deadline: at(6),
+			Deadline: at(6), CancelAfterSeconds: 86400,
 		},
 		Input:   job.Input{SHA256: "0a1b", Bytes: 6, Requests: 7, Tokens: 8, Object: "nightly/input", Checked: true},
 		Storage: "gs://bucket/jobs", JobKind: "reviews", Phase: job.Running, Cut: 9, Parts: 10, Batches: 11, Twins: 1,
@@ -30,7 +30,7 @@ func frozenJob() job.Job {
 		Submitted: &job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 5,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "2%", StopAfter: "6", Embed: true,
-			Deadline: at(5),
+			Deadline: at(5), CancelAfterSeconds: 86401,
 		},
 		Changes: []job.Change{{
 			What: "maxBatches 5 → 4", Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
@@ -53,7 +53,8 @@ func frozenPart() job.Part {
 		Schema: 2, Version: 1, Key: "jobs/nightly/00012", Number: 12, Round: 2, Root: 3, Depth: 4, State: job.Started,
 		Sources: []job.Source{frozenSource("nightly/input")}, Requests: 5, Bytes: 6,
 		Files: []job.File{{Name: "files/abc", ExpiresAt: at(1)}}, Creations: 7, Declined: 8, Batch: "batches/abc-123",
-		Waits: job.WaitsForQuota, WaitsSince: at(2), PutOffSince: at(1), Alerted: true, Problem: "a problem",
+		StartedAt: at(4),
+		Waits:     job.WaitsForQuota, WaitsSince: at(2), PutOffSince: at(1), Alerted: true, Problem: "a problem",
 		Pieces: []job.Source{frozenSource("nightly/piece")}, CancelPlanned: true,
 		Released: &operation.Decided{At: at(3), By: "operator", Why: "a test"},
 		Results: job.Results{
