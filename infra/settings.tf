@@ -36,6 +36,7 @@ locals {
     OPLEDGER_RETRY_FOR             = var.retry_for
     OPLEDGER_RESULTS_KEPT          = var.results_kept
     OPLEDGER_MAX_BATCHES           = var.max_batches
+    OPLEDGER_ENQUEUED_TOKENS       = var.enqueued_tokens
     OPLEDGER_RESTORED_AT           = var.restored_at
     OPLEDGER_EFFECTS               = var.effects
     OPLEDGER_TERMINAL_TRANSITIONS  = var.terminal_transitions

@@ -138,6 +138,17 @@ variable "max_batches" {
   }
 }
 
+variable "enqueued_tokens" {
+  description = "OPLEDGER_ENQUEUED_TOKENS: Gemini's quotas of enqueued tokens by model, such as gemini-3.5-flash=3000000, separated by spaces; null: none is known."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.enqueued_tokens == null || can(regex("^[^ =]+=[1-9][0-9]*( +[^ =]+=[1-9][0-9]*)*$", var.enqueued_tokens))
+    error_message = "enqueued_tokens must be pairs such as gemini-3.5-flash=3000000, separated by spaces."
+  }
+}
+
 variable "restored_at" {
   description = "OPLEDGER_RESTORED_AT: when the ledger was last restored from a backup; fences go on from there. See playbooks/restored.md."
   type        = string

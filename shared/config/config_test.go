@@ -94,7 +94,7 @@ func TestAllSet(t *testing.T) {
 		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x=y.db", "OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=2m",
 		"OPLEDGER_STUCK_AFTER=3h", "OPLEDGER_LOOKUP_MAX_INTERVAL=5h",
 		"OPLEDGER_ALERT_EVERY=4h", "OPLEDGER_RETENTION=50h", "OPLEDGER_CLAIM_TTL=6m", "OPLEDGER_MAX_ATTEMPTS=7",
-		"OPLEDGER_RETRY_FOR=0", "OPLEDGER_RESULTS_KEPT=11h",
+		"OPLEDGER_RETRY_FOR=0", "OPLEDGER_RESULTS_KEPT=11h", "OPLEDGER_ENQUEUED_TOKENS= models/b=2\ta=1 ",
 		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]",
 		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED EXPIRED:SUCCEEDED",
 		"OPLEDGER_WEBHOOK_SECRET= " + secret + "\n" + secret + " ", "OPLEDGER_TOLERANCE=8m", "OPLEDGER_WEBHOOK_TIMEOUT=9s",
@@ -110,6 +110,7 @@ func TestAllSet(t *testing.T) {
 		l.Interval != 2*time.Minute || l.LookupMaxInterval != 5*time.Hour ||
 		l.StuckAfter != 3*time.Hour || l.BatchStuckAfter != 0 || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour ||
 		l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 || l.ResultsKept != 11*time.Hour ||
+		l.EnqueuedTokens.String() != "a=1 b=2" ||
 		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||
 		len(settings.Webhook.Secrets.Values) != 2 || settings.Webhook.Tolerance != 8*time.Minute ||
 		settings.Webhook.Timeout != 9*time.Second || settings.Gemini.APIKey != "k" ||

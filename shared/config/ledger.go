@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/effect/spec"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -38,6 +39,9 @@ type Ledger struct {
 	// MaxBatches is how many batches of jobs run at once, of all jobs together, from 1 to 100. With those of others
 	// that a pass has listed they are at most 100, as Gemini allows.
 	MaxBatches int `env:"OPLEDGER_MAX_BATCHES" envDefault:"80"`
+	// EnqueuedTokens are Gemini's quotas of enqueued tokens, such as gemini-3.5-flash=3000000, separated by spaces:
+	// the batches of jobs that run have no more of a model, as estimated.
+	EnqueuedTokens job.Quotas `env:"OPLEDGER_ENQUEUED_TOKENS"`
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
@@ -148,8 +152,8 @@ func (l *Ledger) Settings() ledger.Settings {
 		Grace: l.Grace, Interval: l.Interval, LookupMaxInterval: max(d.LookupMaxInterval, l.Interval),
 		StuckAfter: d.StuckAfter, BatchStuckAfter: d.BatchStuckAfter, AlertEvery: l.AlertEvery,
 		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
-		RestoredAt: l.RestoredAt, ResultsKept: l.ResultsKept, MaxBatches: l.MaxBatches, Rules: l.Rules(),
-		Transitions: l.Transitions,
+		RestoredAt: l.RestoredAt, ResultsKept: l.ResultsKept, MaxBatches: l.MaxBatches,
+		EnqueuedTokens: l.EnqueuedTokens, Rules: l.Rules(), Transitions: l.Transitions,
 	}
 	if l.LookupMaxInterval != nil {
 		s.LookupMaxInterval = *l.LookupMaxInterval

@@ -57,7 +57,7 @@ type Summary struct {
 func Canonicalize(w io.Writer, inputs iter.Seq2[string, io.Reader], o CanonicalOptions) (Summary, error) {
 	c := &canonical{
 		options: o, sum: sha256.New(), cutter: NewCutter(o.Job, "", 0),
-		model: modelName(o.Job.Model), left: cmp.Or(o.maxBytes, maxInputBytes),
+		model: ModelName(o.Job.Model), left: cmp.Or(o.maxBytes, maxInputBytes),
 	}
 	if o.Job.Model != "" {
 		c.embeds = &o.Job.Embed

@@ -43,11 +43,11 @@ func TestNextDeadline(t *testing.T) {
 		{Key: "jobs/nightly/00001", Number: 1, Round: 1, State: job.Started, Batch: "batches/a"},
 		{Key: "jobs/nightly/00002", Number: 2, Round: 1, State: job.Planned},
 	}
-	step := job.Next(midnight.Add(-time.Second), j, slices.Clone(open), false, 10)
+	step := job.Next(midnight.Add(-time.Second), j, slices.Clone(open), false, room(10))
 	if len(step.Start) != 1 || step.DeadlineReached {
 		t.Errorf("before: %+v", step)
 	}
-	step = job.Next(midnight, j, open, false, 10)
+	step = job.Next(midnight, j, open, false, room(10))
 	if !step.DeadlineReached || !step.Changed() || len(step.Start) > 0 || len(step.Cancel) != 1 || step.Finish ||
 		!step.Job.DeadlineReached.Equal(midnight) || step.Parts[0].State != job.Dropped ||
 		step.Parts[0].Problem != "the deadline was reached" {
@@ -56,7 +56,7 @@ func TestNextDeadline(t *testing.T) {
 	j, open = step.Job, []job.Part{open[0]}
 	open[0].State, open[0].CancelPlanned, open[0].Counts = job.Collected, true, job.Counts{Done: 7}
 	open[0].Again = []job.Source{{Object: "again", Length: 1, Requests: 3}}
-	if step = job.Next(midnight, j, open, false, 10); step.DeadlineReached || step.Job.Counts.Done != 7 ||
+	if step = job.Next(midnight, j, open, false, room(10)); step.DeadlineReached || step.Job.Counts.Done != 7 ||
 		len(step.Job.Waiting) > 0 || len(step.Start) > 0 {
 		t.Errorf("collected: %+v", step)
 	}
@@ -67,11 +67,12 @@ func TestNextDeadline(t *testing.T) {
 	}
 	j.DeadlineReached = time.Time{}
 	open[0].Again = nil
-	if step = job.Next(midnight, j, open, false, 10); step.DeadlineReached || !step.Finish {
+	if step = job.Next(midnight, j, open, false, room(10)); step.DeadlineReached || !step.Finish {
 		t.Errorf("nothing is open: %+v", step)
 	}
 	held := job.Job{Options: j.Options, Hold: &job.Hold{}, Phase: job.Running, Parts: 1}
-	if step = job.Next(midnight, held, []job.Part{{State: job.Starting, Number: 1}}, false, 10); !step.DeadlineReached ||
+	open = []job.Part{{State: job.Starting, Number: 1}}
+	if step = job.Next(midnight, held, open, false, room(10)); !step.DeadlineReached ||
 		!step.Changed() {
 		t.Errorf("held: %+v", step)
 	}
@@ -87,7 +88,7 @@ func TestNextCancelAfter(t *testing.T) {
 	}
 	p := job.Part{Number: 1, Round: 1, State: job.Started, Batch: "batches/a", StartedAt: midnight}
 	at := func(after time.Duration, p job.Part) job.Step {
-		return job.Next(midnight.Add(after), j, []job.Part{p}, false, 10)
+		return job.Next(midnight.Add(after), j, []job.Part{p}, false, room(10))
 	}
 	if step := at(time.Hour-time.Second, p); len(step.Cancel) > 0 {
 		t.Errorf("before: %+v", step)

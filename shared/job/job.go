@@ -33,6 +33,8 @@ type Options struct {
 	CancelAfterSeconds int64 `json:"cancelAfterSeconds,omitempty" firestore:"cancelAfterSeconds,omitempty"`
 	// Deadline is from when on nothing is started, and what runs is cancelled; zero: never [J12].
 	Deadline time.Time `json:"deadline,omitzero" firestore:"deadline,omitempty"`
+	// Priority: of the jobs that wait for room, those with a higher one go first.
+	Priority int `json:"priority,omitempty" firestore:"priority,omitempty"`
 }
 
 // An Input is a job's requests: one object of job storage.
@@ -40,7 +42,7 @@ type Input struct {
 	SHA256   string `json:"sha256" firestore:"sha256"` // of the bytes, in hexadecimal digits
 	Bytes    int64  `json:"bytes" firestore:"bytes"`
 	Requests int64  `json:"requests" firestore:"requests"`
-	// Tokens is an estimate of the input's tokens, for people.
+	// Tokens is the submitter's estimate of the input's tokens; 0: it gave none. See [Job.Tokens].
 	Tokens int64  `json:"tokens,omitempty" firestore:"tokens,omitempty"`
 	Object string `json:"object" firestore:"object"`
 	// Checked: every line was checked before the job was submitted, not its key alone.
@@ -148,6 +150,8 @@ const (
 	MostAttempts               = 10
 	DefaultMaxBatches          = 20
 	MostBatches                = 100
+	// MostPriority bounds a priority, up and down.
+	MostPriority = 100
 	// MostParts bounds the parts of a job, rounds and pieces included.
 	MostParts = 10_000
 )

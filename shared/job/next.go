@@ -45,11 +45,11 @@ type Step struct {
 	Finish        bool
 	// DeadlineReached: this step has found that the deadline is past.
 	DeadlineReached bool
-	// Wants: the job would start further batches, if other jobs left room.
-	Wants bool
+	// Wants is what the job lacks to start its next batch, if it lacks anything that others may leave it.
+	Wants Want
 	// Running are the parts that count as batches that run, once the step is taken. Parts that were not
 	// given to Next are not among them.
-	Running []operation.Key
+	Running []Place
 }
 
 // Changed reports whether there is anything to write.
@@ -58,10 +58,10 @@ func (s Step) Changed() bool {
 }
 
 // Next decides what a job does next. open are the parts that are open, the oldest first: all of them, or
-// as many as more says there are behind them. most is how many batches of the job may run at once, as far
-// as other jobs leave room. Everything in a Step is one commit; then Next is called again.
-func Next(now time.Time, j Job, open []Part, more bool, most int) Step {
-	n := next{Step: Step{Job: j}, now: operation.Instant(now), open: open, more: more}
+// as many as more says there are behind them. room is what other jobs leave it. Everything in a Step is one
+// commit; then Next is called again.
+func Next(now time.Time, j Job, open []Part, more bool, room Room) Step {
+	n := next{Step: Step{Job: j}, now: operation.Instant(now), open: open, more: more, room: room}
 	n.Job.Waiting = slices.Clone(j.Waiting)
 	if j.Phase == Running {
 		n.consume()
@@ -69,7 +69,7 @@ func Next(now time.Time, j Job, open []Part, more bool, most int) Step {
 		n.stop()
 		n.split()
 		n.gather()
-		n.start(most)
+		n.start()
 		n.cancel()
 		n.finish()
 	}
@@ -86,6 +86,7 @@ type next struct {
 	now  time.Time
 	open []Part
 	more bool
+	room Room
 }
 
 // put replaces or adds a part.
@@ -203,6 +204,10 @@ func (n *next) split() {
 		if p.Batch != "" { // Gemini had taken it: its requests were sent [J5]
 			round++
 		}
+		if p.TooLarge {
+			n.divide(p)
+			return len(n.Parts) < mostConsumed
+		}
 		made := n.Job.Refusals[strconv.Itoa(root)]
 		n.Job.Refusal = cmp.Or(p.Problem, n.Job.Refusal)
 		accepted := n.Job.Batches > 0 || slices.ContainsFunc(n.open, func(o Part) bool { return o.State == Started })
@@ -233,6 +238,19 @@ func (n *next) split() {
 		n.put(p)
 		return len(n.Parts) < mostConsumed
 	}, Refused)
+}
+
+// divide makes parts of the pieces of one that is too large for the quota of tokens: nothing was refused for its
+// requests, so it is still the same round, and counts as no refusal [J5].
+func (n *next) divide(p Part) {
+	p.State = Dropped
+	if !n.Job.Ending() && len(p.Pieces) > 1 && !n.full(len(p.Pieces)) {
+		for _, piece := range p.Pieces {
+			n.create(p.Round, p.Root, p.Depth, []Source{piece})
+		}
+		p.State = Consumed
+	}
+	n.put(p)
 }
 
 // full reports whether the job may have no further parts of that number.
@@ -270,12 +288,13 @@ func (n *next) gather() {
 // fill returns how many of the sources one batch takes, and whether that batch is full.
 func (n *next) fill(sources []Source) (taken int, full bool) {
 	var requests, bytes int64
+	o := n.Job.Within(n.room.Allowed)
 	for i, s := range sources {
 		requests, bytes = requests+s.Requests, bytes+s.Length
-		over := requests > n.Job.Options.MaxRequestsPerBatch || bytes > n.Job.Options.MaxBytesPerBatch
+		over := requests > o.MaxRequestsPerBatch || bytes > o.MaxBytesPerBatch
 		if i > 0 && over || i == mostSources {
 			return i, true
 		}
 	}
-	return len(sources), requests >= n.Job.Options.MaxRequestsPerBatch || bytes >= n.Job.Options.MaxBytesPerBatch
+	return len(sources), requests >= o.MaxRequestsPerBatch || bytes >= o.MaxBytesPerBatch
 }

@@ -24,6 +24,9 @@ func waiting(options job.Options, sources int, length int64) (job.Job, []job.Par
 	return j, []job.Part{{Key: "jobs/nightly/00001", Number: 1, Round: 1, State: job.Started, WaitingSince: midnight}}
 }
 
+// room is room for so many batches.
+func room(batches int) job.Room { return job.Room{Batches: batches} }
+
 func TestNextFills(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -43,7 +46,7 @@ func TestNextFills(t *testing.T) {
 		{"sources, too few", job.Options{}, 500, 1, nil, 500},
 	} {
 		j, open := waiting(test.options, test.sources, test.length)
-		step := job.Next(midnight, j, open, false, 0)
+		step := job.Next(midnight, j, open, false, room(0))
 		var parts []int64
 		for _, p := range step.Parts {
 			parts = append(parts, p.Requests)
@@ -70,18 +73,18 @@ func TestNextFills(t *testing.T) {
 // What waits gets a batch at once where nothing else is open, and not while more may be.
 func TestNextIdle(t *testing.T) {
 	j, _ := waiting(job.Options{}, 1, 1)
-	if step := job.Next(midnight, j, nil, true, 1); step.Changed() {
+	if step := job.Next(midnight, j, nil, true, room(1)); step.Changed() {
 		t.Errorf("with more parts behind: %+v", step)
 	}
-	if step := job.Next(midnight, j, nil, false, 1); len(step.Start) != 1 || !step.Job.SteppedAt.Equal(midnight) {
+	if step := job.Next(midnight, j, nil, false, room(1)); len(step.Start) != 1 || !step.Job.SteppedAt.Equal(midnight) {
 		t.Errorf("alone: %+v", step)
 	}
 	j.Waiting = nil
-	if step := job.Next(midnight, j, nil, true, 1); step.Changed() {
+	if step := job.Next(midnight, j, nil, true, room(1)); step.Changed() {
 		t.Errorf("it finishes with more parts behind: %+v", step)
 	}
 	j.Phase = job.Splitting
-	if step := job.Next(midnight, j, nil, false, 1); step.Changed() {
+	if step := job.Next(midnight, j, nil, false, room(1)); step.Changed() {
 		t.Errorf("it finishes before its input is cut: %+v", step)
 	}
 }
@@ -95,7 +98,7 @@ func TestNextGivesUp(t *testing.T) {
 	} {
 		j, open := waiting(job.Options{MaxRequestsPerBatch: 1}, 1, 1)
 		change(&j)
-		step := job.Next(midnight, j, open, false, 5)
+		step := job.Next(midnight, j, open, false, room(5))
 		if len(step.Parts) != 1 || step.Parts[0].State != job.Dropped || step.Parts[0].Problem == "" {
 			t.Errorf("%s: %+v", name, step.Parts)
 		}
@@ -112,7 +115,7 @@ func TestNextStarts(t *testing.T) {
 		for n := 2; n <= 4; n++ {
 			open = append(open, job.Part{Number: n, State: job.Planned, Round: 1, WaitingSince: midnight})
 		}
-		step := job.Next(midnight, j, open, false, test.most)
+		step := job.Next(midnight, j, open, false, room(test.most))
 		if len(step.Start) != test.want || len(step.Parts) != test.want || len(step.Running) != 1+test.want {
 			t.Errorf("%+v: %d starts, %d parts", test, len(step.Start), len(step.Parts))
 		}
@@ -130,7 +133,7 @@ func TestNextFrees(t *testing.T) {
 	open[0].Counts = job.Counts{Done: 1, Invalid: 2, Truncated: 3, Refused: 4, Failed: 5, Unmatched: 6}
 	open[0].Usage = job.Usage{Input: 7, Output: 8, Thinking: 9, Cached: 10}
 	open = append(open, job.Part{Number: 2, State: job.Planned, Round: 1, WaitingSince: midnight})
-	step := job.Next(midnight, j, open, false, 1)
+	step := job.Next(midnight, j, open, false, room(1))
 	if len(step.Running) != 1 || len(step.Start) != 1 {
 		t.Errorf("%d run, %d started", len(step.Running), len(step.Start))
 	}
@@ -143,23 +146,30 @@ func TestNextFrees(t *testing.T) {
 	}
 }
 
-// A part counts as a batch that runs for ten minutes after Gemini took no further one, and again once it is
-// started.
-func TestNextGivesBack(t *testing.T) {
+// A part that was set aside while it starts counts as a batch that runs once there is room for it, or it is started.
+func TestNextSetsAside(t *testing.T) {
 	for _, test := range []struct {
-		state job.State
-		waits job.Wait
-		since time.Duration
-		want  int
+		state       job.State
+		aside, held bool
+		room, want  int
 	}{
-		{job.Starting, job.WaitsForQuota, 10*time.Minute - 1, 1}, {job.Starting, job.WaitsForQuota, 10 * time.Minute, 0},
-		{job.Starting, job.WaitsForIntent, time.Hour, 1}, {job.Started, job.WaitsForQuota, time.Hour, 1},
+		{job.Starting, false, false, 0, 1}, {job.Starting, true, false, 0, 0}, {job.Starting, true, false, 1, 1},
+		{job.Starting, true, true, 1, 0}, {job.Started, true, false, 0, 1},
 	} {
-		j, open := waiting(job.Options{}, 0, 0)
+		j, open := waiting(job.Options{MaxBatches: 1}, 0, 0)
 		j.Waiting = nil
-		open[0].State, open[0].Waits, open[0].WaitsSince = test.state, test.waits, midnight.Add(-test.since)
-		if step := job.Next(midnight, j, open, false, 1); len(step.Running) != test.want {
-			t.Errorf("%+v: %v", test, step.Running)
+		if test.held {
+			j.Hold = &job.Hold{Reason: job.HeldByOperator}
+		}
+		open[0].State, open[0].Aside = test.state, test.aside
+		step := job.Next(midnight, j, open, false, room(test.room))
+		wants := test.want == 0 && !test.held
+		if len(step.Running) != test.want || len(step.Start) > 0 || (step.Wants.For == job.WaitsForBatch) != wants {
+			t.Errorf("%+v: %+v", test, step)
+		}
+		if placed := test.room == 1 && test.want == 1; len(step.Parts) > 0 != placed ||
+			placed && (step.Parts[0].Aside || step.Parts[0].PlacedAt != midnight) {
+			t.Errorf("%+v: %+v", test, step.Parts)
 		}
 	}
 }
@@ -174,7 +184,7 @@ func TestNextSplitsFailed(t *testing.T) {
 			{Object: "input", Length: 1, Requests: 1}, {Object: "input", Offset: 1, Length: 1, Requests: 1},
 		}
 		pieces := map[int]int{} // by round
-		for _, p := range job.Next(midnight, j, open, false, 5).Parts {
+		for _, p := range job.Next(midnight, j, open, false, room(5)).Parts {
 			if p.Number == 1 && p.State != want {
 				t.Errorf("of %d attempts: %s", attempts, p.State)
 			} else if p.Number > 1 {
@@ -195,11 +205,11 @@ func TestNextWaitsForOthers(t *testing.T) {
 	refused := job.Part{Number: 2, Root: 1, Depth: 1, State: job.Refused, Round: 1, Pieces: pieces, WaitingSince: midnight}
 	open[0].State = job.Starting
 	open = append(open, refused)
-	if step := job.Next(midnight, j, open, false, 5); step.Changed() || len(step.Running) != 1 {
+	if step := job.Next(midnight, j, open, false, room(5)); step.Changed() || len(step.Running) != 1 {
 		t.Errorf("another is starting: %+v", step)
 	}
 	open[0].State = job.Started
-	step := job.Next(midnight, j, open, false, 5)
+	step := job.Next(midnight, j, open, false, room(5))
 	if len(step.Start) != 2 || step.Job.Refusals["1"] != 2 || len(step.Running) != 3 {
 		t.Errorf("another was accepted: %+v", step)
 	}
@@ -208,15 +218,15 @@ func TestNextWaitsForOthers(t *testing.T) {
 			t.Errorf("a piece: %+v", p)
 		}
 	}
-	if step := job.Next(midnight, j, []job.Part{refused}, false, 5); step.Parts[0].State != job.Dropped {
+	if step := job.Next(midnight, j, []job.Part{refused}, false, room(5)); step.Parts[0].State != job.Dropped {
 		t.Errorf("no other was accepted: %+v", step.Parts)
 	}
 	j.Batches, j.Refusals = 1, map[string]int{"1": 63}
-	if step := job.Next(midnight, j, []job.Part{refused}, false, 5); step.Parts[0].State != job.Dropped {
+	if step := job.Next(midnight, j, []job.Part{refused}, false, room(5)); step.Parts[0].State != job.Dropped {
 		t.Errorf("beyond 64 pieces: %+v", step.Parts)
 	}
 	j.Refusals["1"] = 62
-	if step := job.Next(midnight, j, []job.Part{refused}, false, 5); step.Job.Refusals["1"] != 64 {
+	if step := job.Next(midnight, j, []job.Part{refused}, false, room(5)); step.Job.Refusals["1"] != 64 {
 		t.Errorf("64 pieces: %+v", step.Job.Refusals)
 	}
 }
@@ -230,7 +240,7 @@ func TestNextDropsPageOfRefused(t *testing.T) {
 	for n := 1; n <= 300; n++ {
 		open = append(open, job.Part{Number: n, Root: 1, Depth: 1, State: job.Refused, Round: 1, WaitingSince: midnight})
 	}
-	step := job.Next(midnight, j, open, true, 5)
+	step := job.Next(midnight, j, open, true, room(5))
 	if len(step.Parts) != 100 || step.Parts[0].State != job.Dropped {
 		t.Errorf("%d parts changed", len(step.Parts))
 	}
@@ -245,8 +255,8 @@ func TestNextWants(t *testing.T) {
 		j, open := waiting(job.Options{MaxBatches: test.maxBatches}, 0, 0)
 		j.Waiting = nil
 		open = append(open, job.Part{Number: 2, State: job.Planned, Round: 1, WaitingSince: midnight})
-		if step := job.Next(midnight, j, open, false, test.most); step.Wants != test.wants {
-			t.Errorf("%+v: %v", test, step.Wants)
+		if step := job.Next(midnight, j, open, false, room(test.most)); (step.Wants.For == job.WaitsForBatch) != test.wants {
+			t.Errorf("%+v: %+v", test, step.Wants)
 		}
 	}
 }

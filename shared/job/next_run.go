@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -31,27 +30,33 @@ func (n *next) ending() string {
 	}
 }
 
-// start plans the start of parts, while the job and the ledger have room for a batch. A job that ends drops
-// them, and one that is held keeps them [J11].
-func (n *next) start(most int) {
+// start gives parts a place among the batches that run, while the job and the ledger have room, the oldest first. A
+// job that ends drops them, and one that is held keeps them [J11].
+func (n *next) start() {
 	n.each(func(p Part) bool {
-		switch {
+		switch planned := p.State == Planned; {
+		case !planned && (n.Job.Ending() || !p.SetAside()):
+			return true
 		case n.Job.Ending():
 			p.State, p.Problem = Dropped, n.ending()
-		case n.Job.Hold != nil:
-			return false
-		case n.started() >= n.Job.Options.MaxBatches:
-			return false
-		case len(n.running()) >= most:
-			n.Wants = true
+		case n.Job.Hold != nil, planned && n.started() >= n.Job.Options.MaxBatches:
 			return false
 		default:
-			p.State = Starting
-			n.Start = append(n.Start, p.Key)
+			p.TooLarge = p.TooLarge || planned && n.Job.Exceeds(p, n.room.Allowed)
+			if want := n.lacks(p); want.For != "" {
+				n.Wants = want
+				return false
+			}
+			if planned {
+				n.Start = append(n.Start, p.Key)
+			} else {
+				p.PlacedAt = n.now
+			}
+			p.State, p.Aside = Starting, false
 		}
 		n.put(p)
 		return len(n.Parts) < 3*mostConsumed
-	}, Planned)
+	}, Planned, Starting)
 }
 
 // started counts the parts that are started, or about to be.
@@ -63,22 +68,6 @@ func (n *next) started() int {
 		}
 	}
 	return count
-}
-
-// keepFor is how long a part counts as a batch that runs while Gemini takes no further batches.
-const keepFor = 10 * time.Minute
-
-// running returns the parts that count as batches that run.
-func (n *next) running() []operation.Key {
-	var keys []operation.Key
-	for _, p := range n.open {
-		given := p.State == Starting && (p.Waits == WaitsForQuota && n.now.Sub(p.WaitsSince) >= keepFor ||
-			p.Waits == WaitsForResume && n.Job.Hold != nil)
-		if p.State.Running() && !given {
-			keys = append(keys, p.Key)
-		}
-	}
-	return keys
 }
 
 // long reports whether the batch of a part has run for longer than it may.

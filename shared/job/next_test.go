@@ -78,7 +78,7 @@ func (w *world) open() []job.Part {
 func (w *world) advance() {
 	w.Helper()
 	for range 1000 {
-		step := job.Next(w.now, w.job, w.open(), false, 3)
+		step := job.Next(w.now, w.job, w.open(), false, room(3))
 		if !step.Changed() {
 			return
 		}
@@ -334,15 +334,15 @@ func TestNextHeld(t *testing.T) {
 		{Key: "jobs/nightly/00001", Number: 1, Round: 1, State: job.Collected},
 		{Key: "jobs/nightly/00002", Number: 2, Round: 1, State: job.Planned},
 	}
-	step := job.Next(midnight, j, open, false, 10)
-	if len(step.Start) > 0 || step.Wants || step.Finish || step.Job.Batches != 1 {
+	step := job.Next(midnight, j, open, false, room(10))
+	if len(step.Start) > 0 || step.Wants.For != "" || step.Finish || step.Job.Batches != 1 {
 		t.Errorf("%+v", step)
 	}
-	if step = job.Next(midnight, j, open[:1], false, 10); !step.Finish {
+	if step = job.Next(midnight, j, open[:1], false, room(10)); !step.Finish {
 		t.Errorf("nothing is open: %+v", step)
 	}
 	j.Hold = nil
-	if step = job.Next(midnight, j, open, false, 10); len(step.Start) != 1 {
+	if step = job.Next(midnight, j, open, false, room(10)); len(step.Start) != 1 {
 		t.Errorf("resumed: %+v", step)
 	}
 }

@@ -76,6 +76,7 @@ func (o Options) Problems() operation.Problems {
 	if !o.StopAfter.valid() {
 		problems.Add("stopAfter", "it must be a number of requests or a share such as 1%%, not %q", string(o.StopAfter))
 	}
+	between("priority", int64(o.Priority), -MostPriority, MostPriority)
 	return problems
 }
 
@@ -110,6 +111,7 @@ func (o Options) differences(other Options) []difference {
 		{"embed", strconv.FormatBool(o.Embed), strconv.FormatBool(other.Embed)},
 		{"cancelAfterSeconds", strconv.FormatInt(o.CancelAfterSeconds, 10), strconv.FormatInt(other.CancelAfterSeconds, 10)},
 		{"deadline", instant(o.Deadline), instant(other.Deadline)},
+		{"priority", fmt.Sprint(o.Priority), fmt.Sprint(other.Priority)},
 	}
 	return slices.DeleteFunc(all, func(d difference) bool { return d.a == d.b })
 }

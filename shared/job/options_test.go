@@ -17,6 +17,7 @@ func TestOptionsProblems(t *testing.T) {
 		"maxBytesPerBatch":    func(o *job.Options) { o.MaxBytesPerBatch = 3 << 30 },
 		"maxAttempts":         func(o *job.Options) { o.MaxAttempts = 11 },
 		"maxBatches":          func(o *job.Options) { o.MaxBatches = 101 },
+		"priority":            func(o *job.Options) { o.Priority = -101 },
 		"retryOn":             func(o *job.Options) { o.RetryOn = []string{"refused"} },
 		"validate":            func(o *job.Options) { o.Validate = "xml" },
 		"maxFailures":         func(o *job.Options) { o.MaxFailures = "-1" },

@@ -34,10 +34,18 @@ const (
 	WaitsForIntent Wait = "intent" // a batch may have been created: an event or Gemini's list decides
 	WaitsForGemini Wait = "gemini" // Gemini fails, or cannot be reached
 	WaitsForResume Wait = "resume" // the job is held
+	// Gemini stores no further file: what is uploaded and what it keeps of results fill the project's storage.
+	WaitsForStorage Wait = "storage"
+	// What a part waits for that has no place among the batches that run: see [Room].
+	WaitsForBatch  Wait = "batch"  // as many batches run as may
+	WaitsForTokens Wait = "tokens" // the batches that run have reserved the model's enqueued tokens
 )
 
 // Running reports whether the part counts as one of the batches that run.
 func (s State) Running() bool { return s == Starting || s == Started }
+
+// SetAside reports whether the part is starting and has no place among the batches that run.
+func (p Part) SetAside() bool { return p.State == Starting && p.Aside }
 
 // An Object is an object of job storage, as a commit names it. What no commit names does not exist.
 type Object struct {
@@ -101,6 +109,13 @@ type Part struct {
 	// PutOffSince is when the start was first put off, for any reason. Alerted: an alert has said that it is for long.
 	PutOffSince time.Time `json:"putOffSince,omitzero" firestore:"putOffSince,omitempty"`
 	Alerted     bool      `json:"alerted,omitempty" firestore:"alerted,omitempty"`
+	// Aside: the part is starting, and has given its place among the batches that run to others. It gets one again at
+	// PlacedAt, before anything more of it is sent [J10].
+	Aside    bool      `json:"aside,omitempty" firestore:"aside,omitempty"`
+	PlacedAt time.Time `json:"placedAt,omitzero" firestore:"placedAt,omitempty"`
+	// TooLarge: its batch would be, or was, above what Gemini's quota of tokens takes at once. It is split without being
+	// sent, and that costs no attempt.
+	TooLarge bool `json:"tooLarge,omitempty" firestore:"tooLarge,omitempty"`
 	// Problem is why the part was refused or dropped, or how its batch ended that did not succeed, in Gemini's words
 	// where they are its.
 	Problem string `json:"problem,omitempty" firestore:"problem,omitempty"`

@@ -112,7 +112,7 @@ func (r *reading) open(line []byte) *jsonscan.Cursor {
 
 // model reads the name of a model, of the line or of its request.
 func (r *reading) model(field string, c *jsonscan.Cursor) {
-	model := modelName(string(jsonscan.Text(c.Value())))
+	model := ModelName(string(jsonscan.Text(c.Value())))
 	switch {
 	case model == "":
 		r.add(field, "it must be the name of the job's model, as a text; or take it out")
@@ -123,8 +123,8 @@ func (r *reading) model(field string, c *jsonscan.Cursor) {
 	r.Model = model
 }
 
-// modelName is a model's name as people write it.
-func modelName(name string) string { return strings.TrimPrefix(name, "models/") }
+// ModelName is a model's name as people write it, and as limits and reservations have it: without models/ in front.
+func ModelName(name string) string { return strings.TrimPrefix(name, "models/") }
 
 // foreign reports a line of another provider's batch format, of which nothing else is worth saying.
 func (r *reading) foreign() bool {

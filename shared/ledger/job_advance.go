@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -14,6 +15,8 @@ import (
 type Advanced struct {
 	Job   job.Job
 	Steps int // how many commits were made
+	// Wants is what the job lacks to start its next batch; zero: nothing that other jobs may leave it.
+	Wants job.Want
 	// DeadlineReached: this call has found that the job's deadline is past [J12].
 	DeadlineReached bool
 	// Settled: this call ended the job.
@@ -52,7 +55,7 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 			step, result.Waiting, messages, err = l.advance(ctx, key)
 			return err
 		})
-		result.Job = step.Job
+		result.Job, result.Wants = step.Job, step.Wants
 		if err != nil {
 			return result, err
 		}
@@ -76,9 +79,8 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	return result, err
 }
 
-// advance takes one step. The messages are nil where there is none to take. Jobs that wait for room take turns:
-// while one waits, those that came later start nothing. next is the one that has waited longest, where there
-// is room.
+// advance takes one step. The messages are nil where there is none to take. next is the other job whose turn it is,
+// where there is room for it.
 func (l *protocol) advance(
 	ctx context.Context, key operation.Key,
 ) (step job.Step, next operation.Key, _ []Message, err error) {
@@ -105,17 +107,15 @@ func (l *protocol) advance(
 	}
 	now := operation.Instant(snapshot.ReadTime)
 	kept := running.without(key, open, page.Next != Cursor{})
-	most := kept.room(l.settings, now)
-	if first, _ := kept.oldest(now, l.settings.Interval); first != "" && first != key {
-		most = 0
+	step = job.Next(now, j.Job, open, page.Next != Cursor{}, kept.room(j.Job, l.settings, now))
+	kept.place(j.Job, step.Running, running, now)
+	kept.turn(j.Job, step, l.settings, now)
+	model := job.ModelName(j.Options.Model)
+	if m, known := kept.Models[model]; known && slices.ContainsFunc(open, hasBatch) {
+		kept.Models[model] = m.seen(true, now)
 	}
-	step = job.Next(now, j.Job, open, page.Next != Cursor{}, most)
-	kept = kept.turn(key, step, now, l.settings.Interval)
-	room := len(step.Running) < kept.room(l.settings, now)
-	if first, _ := kept.oldest(now, l.settings.Interval); first != key && room {
-		next = first
-	}
-	writes := kept.with(step.Running, running, snapshot.Documents[1], now)
+	next = kept.next(key, l.settings, now)
+	writes := kept.changed(running, snapshot.Documents[1])
 	if !step.Changed() {
 		if len(writes) > 0 {
 			err = l.commit(ctx, writes...)
@@ -137,6 +137,8 @@ func (l *protocol) advance(
 	}
 	return step, next, messages, l.commit(ctx, append(writes, planned...)...)
 }
+
+func hasBatch(p job.Part) bool { return p.State == job.Started }
 
 // planSteps plans the effects of a step.
 func (l *protocol) planSteps(

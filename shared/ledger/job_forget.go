@@ -53,7 +53,7 @@ func (f *forgetting) job(ctx context.Context, record Document) error {
 	if err != nil {
 		return err
 	}
-	freed := running.without(f.key, nil, false).with(nil, running, doc, snapshot.ReadTime)
+	freed := running.without(f.key, nil, false).changed(running, doc)
 	f.seen[plan.Path] = true
 	return f.ledger.commit(ctx, append(freed, Write{Path: plan.Path, Token: plan.Token})...)
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -22,88 +23,191 @@ type RunningBatches struct {
 	Version int64 `json:"version" firestore:"version"`
 	// Parts has since when each counts, by the document id of its key.
 	Parts map[string]time.Time `json:"parts,omitempty" firestore:"parts,omitempty"`
+	// Tokens has what each of Parts has reserved [J10]. What is not in Parts has reserved nothing.
+	Tokens map[string]Reservation `json:"tokens,omitempty" firestore:"tokens,omitempty"`
 	// Waiting has since when each job waits whose batches found no room, by the document id of its key.
 	Waiting map[string]time.Time `json:"waiting,omitempty" firestore:"waiting,omitempty"`
+	// Wants has what each of Waiting lacks.
+	Wants map[string]Want `json:"wants,omitempty" firestore:"wants,omitempty"`
+	// Models has by its name what Gemini's refusals say of a model.
+	Models map[string]ModelQuota `json:"models,omitempty" firestore:"models,omitempty"`
 	// Others are the unfinished batches of the project that are of no part here, when Gemini's list was read last,
 	// at ListedAt.
 	Others   int       `json:"others,omitempty" firestore:"others,omitempty"`
 	ListedAt time.Time `json:"listedAt,omitzero" firestore:"listedAt,omitempty"`
 }
 
+// A Reservation is how many tokens of a model's quota a part has reserved, as they are estimated.
+type Reservation struct {
+	Model  string `json:"model" firestore:"model"`
+	Tokens int64  `json:"tokens" firestore:"tokens"`
+}
+
+// A Want is what a job lacks to start its next batch.
+type Want struct {
+	For      job.Wait `json:"for" firestore:"for"` // a batch, or tokens
+	Model    string   `json:"model" firestore:"model"`
+	Tokens   int64    `json:"tokens" firestore:"tokens"` // of the batch
+	Priority int      `json:"priority,omitempty" firestore:"priority,omitempty"`
+	// Most is how many batches, or tokens of the model, all jobs may have at once.
+	Most int64 `json:"most" firestore:"most"`
+}
+
 // Active reports whether a job has batches that run, or waits for room.
 func (s RunningBatches) Active() bool { return len(s.Parts)+len(s.Waiting) > 0 }
 
-// room returns how many further batches may run: of the ledger's own, and of all that Gemini lets a project have.
+// WantOf returns what a job lacks that waits for room.
+func (s RunningBatches) WantOf(key operation.Key) (want Want, waits bool) {
+	want, waits = s.Wants[escapeID(string(key))]
+	return want, waits
+}
+
+// Reserved returns how many tokens of a model the batches that run have reserved.
+func (s RunningBatches) Reserved(model string) (tokens int64) {
+	for id, r := range s.Tokens {
+		if _, counts := s.Parts[id]; counts && r.Model == model {
+			tokens += r.Tokens
+		}
+	}
+	return tokens
+}
+
+// most returns how many batches may run: of the ledger's own, and of all that Gemini lets a project have.
 // A list of which no later pass has read anything counts no more.
-func (s RunningBatches) room(settings Settings, now time.Time) int {
+func (s RunningBatches) most(settings Settings, now time.Time) int {
 	others := s.Others
 	if now.Sub(s.ListedAt) >= turnTime*settings.Interval {
 		others = 0
 	}
-	return min(settings.MaxBatches, job.MostBatches-others) - len(s.Parts)
+	return min(settings.MaxBatches, job.MostBatches-others)
+}
+
+// room returns what other jobs leave to one; s is without its parts. Jobs that wait take turns, those of a higher
+// priority first: while one in front waits, those behind it start nothing of what it lacks.
+func (s RunningBatches) room(j job.Job, settings Settings, now time.Time) job.Room {
+	model := job.ModelName(j.Options.Model)
+	r := job.Room{
+		Allowed: s.allowed(model, settings, now), Batches: s.most(settings, now) - len(s.Parts), Taken: s.Reserved(model),
+	}
+	for _, t := range s.turns(now, settings.Interval) {
+		if t.key == j.Key || t.Priority < j.Options.Priority {
+			break
+		}
+		if t.For != job.WaitsForTokens {
+			r.Batches = 0
+		} else if t.Model == model {
+			r.Taken = r.Quota
+		}
+	}
+	return r
 }
 
 // without returns s without the parts of a job that are among the open ones, or have ended. more: there are
 // further open parts, of which nothing is known.
 func (s RunningBatches) without(key operation.Key, open []job.Part, more bool) RunningBatches {
-	s.Parts, s.Waiting = maps.Clone(s.Parts), maps.Clone(s.Waiting)
+	s.Parts, s.Tokens = copied(s.Parts), copied(s.Tokens)
+	s.Waiting, s.Wants, s.Models = copied(s.Waiting), copied(s.Wants), copied(s.Models)
 	maps.DeleteFunc(s.Parts, func(id string, _ time.Time) bool {
 		of, number, ok := operation.ParsePart(strings.ReplaceAll(id, ":", "/")) // a part's key has no other escape
 		known := slices.ContainsFunc(open, func(p job.Part) bool { return p.Number == number })
 		return ok && of == key && (known || !more)
 	})
+	maps.DeleteFunc(s.Tokens, func(id string, _ Reservation) bool {
+		_, counts := s.Parts[id]
+		return !counts
+	})
 	return s
+}
+
+func copied[V any](m map[string]V) map[string]V {
+	c := make(map[string]V, len(m))
+	maps.Copy(c, m)
+	return c
 }
 
 // turnTime is for how many intervals it counts what a pass has found: that a job waits, which keeps others from
 // starting batches, and what Gemini has unfinished. In that time another pass has found it again, or none is made.
 const turnTime = 3
 
-// oldest returns the job that has waited longest, and since when; empty where none waits. Those that wait for
-// longer than turnTime are left out: nothing has looked at them.
-func (s RunningBatches) oldest(now time.Time, interval time.Duration) (key operation.Key, since time.Time) {
+// A waiting is a job that waits for room.
+type waiting struct {
+	key   operation.Key
+	since time.Time
+	Want
+}
+
+// turns returns the jobs that wait, the one whose turn it is first: that of the highest priority which has waited
+// longest. Those that wait for longer than turnTime are left out: nothing has looked at them.
+func (s RunningBatches) turns(now time.Time, interval time.Duration) (turns []waiting) {
 	for id, at := range s.Waiting {
-		if now.Sub(at) < turnTime*interval && (key == "" || at.Before(since) || at.Equal(since) && jobOf(id) < key) {
-			key, since = jobOf(id), at
+		if now.Sub(at) < turnTime*interval {
+			turns = append(turns, waiting{jobOf(id), at, s.Wants[id]})
 		}
 	}
-	return key, since
+	slices.SortFunc(turns, func(a, b waiting) int {
+		return cmp.Or(b.Priority-a.Priority, a.since.Compare(b.since), cmp.Compare(a.key, b.key))
+	})
+	return turns
 }
 
 func jobOf(id string) operation.Key { return operation.Key(strings.ReplaceAll(id, ":", "/")) }
 
-// turn returns s after a step of a job. It waits where it would have started further batches, behind all
-// others once it has started some.
-func (s RunningBatches) turn(key operation.Key, step job.Step, now time.Time, interval time.Duration) RunningBatches {
-	id := escapeID(string(key))
-	since, waits := s.Waiting[id]
-	switch {
-	case !step.Wants:
-		delete(s.Waiting, id)
-	case !waits || len(step.Start) > 0 || now.Sub(since) >= turnTime*interval:
-		if s.Waiting == nil {
-			s.Waiting = map[string]time.Time{}
+// next returns the job whose turn it is of those that have room, other than one; empty where there is none.
+func (s RunningBatches) next(other operation.Key, settings Settings, now time.Time) operation.Key {
+	short := map[string]bool{} // models of which one in front lacks tokens
+	for _, t := range s.turns(now, settings.Interval) {
+		quota := s.allowed(t.Model, settings, now).Quota
+		switch fits := quota == 0 || s.Reserved(t.Model)+t.Tokens <= quota; {
+		case len(s.Parts) >= s.most(settings, now):
+			return ""
+		case !fits:
+			short[t.Model] = true
+		case !short[t.Model] && t.key != other:
+			return t.key
 		}
-		s.Waiting[id] = now
 	}
-	return s
+	return ""
 }
 
-// with returns the write of s with these parts, where it differs from what is stored.
-func (s RunningBatches) with(parts []operation.Key, stored RunningBatches, doc Document, now time.Time) []Write {
-	if s.Parts == nil {
-		s.Parts = map[string]time.Time{}
+// turn notes in s, after a step of a job, what that waits for. It waits behind all others once it has started some.
+func (s RunningBatches) turn(j job.Job, step job.Step, settings Settings, now time.Time) {
+	id := escapeID(string(j.Key))
+	since, waits := s.Waiting[id]
+	if step.Wants.For == "" {
+		delete(s.Waiting, id)
+		delete(s.Wants, id)
+		return
 	}
-	for _, key := range parts {
-		id := escapeID(string(key))
+	want := Want{
+		For: step.Wants.For, Model: job.ModelName(j.Options.Model), Tokens: step.Wants.Tokens, Priority: j.Options.Priority,
+		Most: int64(settings.MaxBatches),
+	}
+	if want.For == job.WaitsForTokens {
+		want.Most = settings.EnqueuedTokens[want.Model]
+	}
+	s.Wants[id] = want
+	if !waits || len(step.Start) > 0 || now.Sub(since) >= turnTime*settings.Interval {
+		s.Waiting[id] = now
+	}
+}
+
+// place counts these parts of a job in s, since when they did in what is stored.
+func (s RunningBatches) place(j job.Job, places []job.Place, stored RunningBatches, now time.Time) {
+	for _, p := range places {
+		id := escapeID(string(p.Key))
 		since, counted := stored.Parts[id]
 		if !counted {
 			since = now
 		}
-		s.Parts[id] = since
+		s.Parts[id], s.Tokens[id] = since, Reservation{job.ModelName(j.Options.Model), p.Tokens}
 	}
-	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) &&
-		maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) {
+}
+
+// changed returns the write of s, where it differs from what is stored.
+func (s RunningBatches) changed(stored RunningBatches, doc Document) []Write {
+	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) && maps.Equal(s.Tokens, stored.Tokens) &&
+		maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) && maps.Equal(s.Wants, stored.Wants) &&
+		maps.EqualFunc(s.Models, stored.Models, ModelQuota.equal) {
 		return nil
 	}
 	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1
@@ -123,34 +227,4 @@ func (l *protocol) running(ctx context.Context) (RunningBatches, Snapshot, error
 	}
 	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return runningPath })
 	return s, snapshot, err
-}
-
-// CountListed records how many batches Gemini has unfinished beside those of parts that count as running: they,
-// too, count towards Gemini's limit. unfinished has the correlation ids of all in Gemini's list, empty for those
-// without one. What is recorded counts until a few intervals have passed without another call. It returns the job that
-// has waited longest for room, where there is some.
-func (l Jobs) CountListed(ctx context.Context, unfinished []string) (next operation.Key, err error) {
-	err = l.retry(ctx, "counting the batches of others", func(int) error {
-		s, snapshot, err := l.running(ctx)
-		if err != nil {
-			return err
-		}
-		now, others, stored := operation.Instant(snapshot.ReadTime), 0, s
-		for _, id := range unfinished {
-			if _, counted := s.Parts[escapeID(id)]; !counted {
-				others++
-			}
-		}
-		s.Schema, s.Version, s.Others, s.ListedAt = max(s.Schema, jobSchema), s.Version+1, others, now
-		if next = ""; s.room(l.settings, now) > 0 {
-			next, _ = s.oldest(now, l.settings.Interval)
-		}
-		// A pass that overlaps another writes nothing, nor does one while there are no others.
-		if others == 0 && stored.Others == 0 || others == stored.Others && now.Sub(stored.ListedAt) < l.settings.Interval/2 {
-			return nil
-		}
-		doc := snapshot.Documents[0]
-		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: s})
-	})
-	return next, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -32,9 +33,11 @@ type Settings struct {
 	// ResultsKept is how long Gemini keeps a result after the end of its batch.
 	ResultsKept time.Duration
 	// MaxBatches is how many batches of jobs run at once, of all jobs together.
-	MaxBatches  int
-	Rules       []Rule
-	Transitions operation.Transitions
+	MaxBatches int
+	// EnqueuedTokens are the quotas of tokens that the unfinished batches of a model may have; none: they are not known.
+	EnqueuedTokens job.Quotas
+	Rules          []Rule
+	Transitions    operation.Transitions
 	// RestoredAt is when the store was last restored from a backup; zero: never. Fences continue
 	// from it [S6].
 	RestoredAt time.Time
@@ -114,6 +117,9 @@ func (s Settings) Validate() error {
 		"it must be at least the interval, and %v is shorter than %v", s.LookupMaxInterval, s.Interval)
 	require(s.RetryFor >= 0, "RetryFor", "it must not be negative; with 0 only the number of attempts counts")
 	require(s.MaxBatches >= 1 && s.MaxBatches <= 100, "MaxBatches", "it must be from 1 to 100, not %d", s.MaxBatches)
+	for model, tokens := range s.EnqueuedTokens {
+		require(tokens > 0, "EnqueuedTokens", "the tokens of %s must be more than 0, not %d", model, tokens)
+	}
 	require(s.MaxAttempts >= 1, "MaxAttempts", "it must be at least 1")
 	return errors.Join(append(problems, ValidateRules(s.Rules, s.Transitions))...)
 }

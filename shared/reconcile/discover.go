@@ -45,6 +45,10 @@ type search struct {
 	err      error // why it may be incomplete; it is counted
 }
 
+// stillCounts is for how long a cancelled batch may count towards the quota of its model's tokens: for the two days
+// that were seen, and as long as clocks may differ.
+const stillCounts = 48*time.Hour + maxClockSkew
+
 // listForJobs reads Gemini's list while jobs have batches or want some. It counts the unfinished ones, which are
 // limited all together there, and finds the twins among those of one part.
 func (p *pass) listForJobs(ctx context.Context) {
@@ -60,18 +64,24 @@ func (p *pass) listForJobs(ctx context.Context) {
 		p.count.fail(ctx, "counting Gemini's unfinished batches", err)
 		return
 	}
-	var unfinished []string
+	var counting []ledger.Listed
+	if err != nil { // what is behind its beginning may be of any model
+		counting = append(counting, ledger.Listed{Doubtful: true})
+	}
 	parts := map[string][]lookup.Batch{}
 	for _, batch := range listed {
-		if batch.Known() && !batch.State.Terminal() {
-			unfinished = append(unfinished, batch.CorrelationID)
+		doubtful := !batch.Known() || batch.State == operation.Cancelled && p.start.Sub(batch.UpdateTime) < stillCounts
+		if doubtful || !batch.State.Terminal() {
+			counting = append(counting, ledger.Listed{
+				CorrelationID: batch.CorrelationID, Model: batch.Model, Doubtful: doubtful,
+			})
 		}
 		recent := p.start.Sub(batch.CreateTime) < p.Ledger.Settings().Retention // so that its record is still there
 		if operation.Reserved(batch.CorrelationID) && batch.Name.Key != "" && recent {
 			parts[batch.CorrelationID] = append(parts[batch.CorrelationID], batch)
 		}
 	}
-	next, err := p.Ledger.Jobs.CountListed(ctx, unfinished)
+	next, err := p.Ledger.Jobs.CountListed(ctx, p.start, counting)
 	if err == nil && next != "" {
 		_, err = p.Ledger.Jobs.Advance(ctx, next)
 	}

@@ -3,7 +3,9 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -34,7 +36,25 @@ func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
 		return
 	}
 	p.count.add(&p.count.Running)
+	p.alertWaiting(ctx, advanced)
 	if due.DefersAlert { // it is stuck, unless it has taken a step since its last look-up
 		p.alertStuck(ctx, claimed)
 	}
+}
+
+// waitsLong is for how long a job that has no room takes no step before it is alerted.
+const waitsLong = 6 * time.Hour
+
+// alertWaiting alerts, once a pass, that a job has started nothing for long, because others have all batches, or the
+// tokens of its model.
+func (p *pass) alertWaiting(ctx context.Context, a ledger.Advanced) {
+	if a.Wants.For == "" || p.start.Sub(a.Job.SteppedAt) < waitsLong {
+		return
+	}
+	reason := "job-batches"
+	if a.Wants.For == job.WaitsForTokens {
+		reason = "job-tokens"
+	}
+	p.Log.ErrorContext(ctx, "a job has had no room for its next batch for a long time", "event", "alert", "reason", reason,
+		"operation", a.Job.Key, "since", a.Job.SteppedAt, "model", a.Job.Options.Model, "tokens", a.Wants.Tokens)
 }

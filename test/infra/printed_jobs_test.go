@@ -36,6 +36,28 @@ var ofJobs = []situation{
 		w.clock.Advance(6 * time.Hour)
 		w.again(m, refusing(":batchGenerateContent", http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"))
 	}, "jobs"),
+	ofJob("Gemini's storage is full for six hours", func(w *world) {
+		full := refusing("/upload/", http.StatusTooManyRequests, "RESOURCE_EXHAUSTED of file_storage_bytes")
+		m := w.step(job.StepStart, full)
+		w.clock.Advance(6 * time.Hour)
+		w.again(m, full)
+	}, "jobs"),
+	{"jobs: others have all batches for six hours", func(w *world) {
+		w.allTaken()
+		w.hasJob()
+		w.forget()
+		w.clock.Advance(6 * time.Hour)
+		w.allTaken()
+		w.pass(nil)
+	}, []string{"jobs", "overdue", "passes"}},
+	{"jobs: another has all tokens of the model for six hours", func(w *world) {
+		w.hasJob()
+		w.submittedJob("jobs/second")
+		w.step(job.StepSplit, nil)
+		w.forget()
+		w.clock.Advance(6 * time.Hour)
+		w.pass(nil)
+	}, []string{"jobs", "overdue", "passes"}},
 	ofJob("an upload is refused for six hours", func(w *world) {
 		m := w.step(job.StepStart, refusing("/upload/", http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT"))
 		w.clock.Advance(6 * time.Hour)

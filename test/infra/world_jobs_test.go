@@ -79,23 +79,38 @@ func (w *world) kept() storage.Storage {
 	return s
 }
 
+// allTaken counts as many batches of others as a project may have.
+func (w *world) allTaken() {
+	w.Helper()
+	others := make([]ledger.Listed, job.MostBatches)
+	if _, err := w.ledger.Jobs.CountListed(w.Context(), w.clock.Now(), others); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // hasJob submits the job, of one request, and lets the function split it.
 func (w *world) hasJob() {
+	w.Helper()
+	w.submittedJob(theJob)
+	w.step(job.StepSplit, nil)
+}
+
+// submittedJob submits a job of one request, which has as many tokens as its model may.
+func (w *world) submittedJob(key operation.Key) {
 	w.Helper()
 	const input = `{"key":"review-1","request":{"contents":[{"parts":[{"text":"Hi"}]}]}}` + "\n"
 	sum := sha256.Sum256([]byte(input))
 	in := job.Input{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(input)), Requests: 1}
 	s := w.kept()
-	_, err := s.Create(w.Context(), files.Input(theJob, in.SHA256), strings.NewReader(input))
+	_, err := s.Create(w.Context(), files.Input(key, in.SHA256), strings.NewReader(input))
 	if err == nil {
 		_, err = files.Accept(w.Context(), w.ledger, s, ledger.JobRequest{
-			Key: theJob, Options: job.Options{Model: "gemini-3.5-flash"}, Input: in,
+			Key: key, Options: job.Options{Model: "gemini-3.5-flash"}, Input: in,
 		})
 	}
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.step(job.StepSplit, nil)
 }
 
 // step runs the message about a step that was sent, with Gemini's answers, and returns it.

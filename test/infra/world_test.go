@@ -18,6 +18,7 @@ import (
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
@@ -88,7 +89,7 @@ func (w *world) openLedger() {
 	w.Cleanup(func() { _ = store.Close() }) // some situations close it themselves
 	w.store = store
 	settings := ledger.DefaultSettings()
-	settings.Rules = spec.Rules(w.effects)
+	settings.Rules, settings.EnqueuedTokens = spec.Rules(w.effects), job.Quotas{"gemini-3.5-flash": 17}
 	if w.ledger, err = ledger.New(w.store, settings, ledger.Options{Publisher: w.outbox}); err != nil {
 		w.Fatal(err)
 	}

@@ -89,6 +89,8 @@ func (c *checker) commit(s *store, by *actor, writes []ledger.Write) {
 		case job.Part:
 			was, _ := dataOf[job.Part](before)
 			c.part(was, after)
+		case ledger.RunningBatches:
+			c.places(after)
 		case ledger.Item:
 			if after.State == ledger.ItemFailed {
 				c.w.gate.met[metItemFailed]++

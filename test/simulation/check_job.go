@@ -3,6 +3,7 @@ package simulation
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -92,6 +93,32 @@ func (c *checker) part(was, is job.Part) {
 	if was.State != job.Collected && is.State == job.Collected {
 		c.collected(is)
 	}
+}
+
+// places checks that the parts which count as batches that run have no more tokens together than the quota, by an
+// estimate of its own: a token for four bytes, and at most the quota for one request.
+func (c *checker) places(s ledger.RunningBatches) {
+	quota, tokens := c.w.settings.EnqueuedTokens[simulatedModel], int64(0)
+	for _, key := range keysOf(s.Parts) {
+		if p, ok := c.w.partOf(key); ok && quota > 0 {
+			tokens += min(quota, p.Bytes/4)
+		}
+	}
+	c.must(quota == 0 || tokens <= quota, "%d parts have %d tokens together, of %d [J10]", len(s.Parts), tokens, quota)
+}
+
+// keysOf returns the keys of the parts that count as batches that run.
+func keysOf(parts map[string]time.Time) (keys []operation.Key) {
+	for id := range parts {
+		keys = append(keys, operation.Key(strings.ReplaceAll(id, ":", "/")))
+	}
+	return keys
+}
+
+// running returns what the store has of the batches that run.
+func (c *checker) running() ledger.RunningBatches {
+	s, _ := dataOf[ledger.RunningBatches](c.w.store.documents[ledger.PassesCollection+"/batches"])
+	return s
 }
 
 // named checks that what a part names is in job storage as it says.

@@ -14,6 +14,8 @@ func (c *checker) creates(s *submission, part operation.Key) {
 	p, _ := c.w.partOf(part)
 	c.must(p.Creations >= s.creations[part],
 		"%s asks for a batch %d times, and counts %d [J5]", part, s.creations[part], p.Creations)
+	c.must(slices.Contains(keysOf(c.running().Parts), part) || s.released[part],
+		"%s asks for a batch, and has no place among those that run [J10]", part)
 	intent, announced := c.intentOf(part)
 	c.must(announced, "%s asks for a batch, and no intent says so [J3]", part)
 	c.must(intent.State != ledger.IntentBound, "%s asks for a batch, and has %s [J2]", part, intent.Operation)

@@ -51,6 +51,9 @@ func (c *checker) endJob(s *submission) {
 	for _, p := range c.partsOf(s.key) {
 		c.must(!p.State.Open(), "%s has ended, and its part %d is %s [J8]", s.key, p.Number, p.State)
 	}
+	for _, key := range keysOf(c.running().Parts) {
+		c.must(c.w.submissionOf(key) != s, "%s has ended, and %s has its place still [J10]", s.key, key)
+	}
 	for _, b := range s.batches {
 		c.batchOfJob(b)
 	}

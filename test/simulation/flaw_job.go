@@ -15,7 +15,7 @@ import (
 func JobFlaws() []Flaw {
 	return []Flaw{
 		NoFirst, NoWait, NoIntent, AllAgain, NoCreations, NoRounds, EarlyEnd, NoSeen, NoEffects, ByPlace, NoFenceNamed,
-		NoHold, NoDeadline,
+		NoHold, NoDeadline, NoReserved,
 	}
 }
 
@@ -44,6 +44,9 @@ func (f Flaw) showsOfJob(into any) {
 	}
 	if j, ok := into.(*job.Job); ok {
 		f.showsPlan(j)
+	}
+	if s, ok := into.(*ledger.RunningBatches); ok && f == NoReserved {
+		s.Tokens = nil
 	}
 	p, ok := into.(*job.Part)
 	switch {

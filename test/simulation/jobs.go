@@ -17,6 +17,9 @@ import (
 	"github.com/opledger/opledger/shared/storage"
 )
 
+// simulatedModel is the model of all jobs.
+const simulatedModel = "m"
+
 // A submission is one job that a user wants, by its id. Another may want another job by the same id.
 type submission struct {
 	key     operation.Key
@@ -70,6 +73,9 @@ func Jobs(w *World) {
 	w.gemini.skew = duration(0, 41*time.Second, -3*time.Minute)
 	w.gemini.room = drawn(w, []int{0, 0, 0, 1, 2})
 	w.settings.MaxBatches = drawn(w, []int{80, 80, 2, 1})
+	if quota := drawn(w, []int64{0, 0, 0, 0, 100, 40}); quota > 0 { // of which a request has some 17
+		w.settings.EnqueuedTokens = job.Quotas{simulatedModel: quota}
+	}
 	for i := range drawn(w, []int{1, 1, 1, 2}) {
 		w.addSubmission(i)
 	}
@@ -96,9 +102,10 @@ func (w *World) addSubmission(i int) {
 		key: key, creations: map[operation.Key]int{}, accepted: map[string]bool{}, released: map[operation.Key]bool{},
 		inputs: []input{newInput(key, "ask", requests), newInput(key, "ask more", requests+1)},
 		options: job.Options{
-			Model: "m", MaxRequestsPerBatch: drawn(w, []int64{2, 3, 4, 1}), MaxAttempts: drawn(w, []int{2, 2, 1, 3}),
+			Model: simulatedModel, MaxRequestsPerBatch: drawn(w, []int64{2, 3, 4, 1}), MaxAttempts: drawn(w, []int{2, 2, 1, 3}),
 			MaxBatches: drawn(w, []int{20, 20, 2, 1}), RetryOn: drawn(w, [][]string{nil, {"truncated"}}),
 			MaxFailures: drawn(w, []job.Tolerance{"100%", "0"}), StopAfter: drawn(w, []job.Tolerance{"", "", "", "1", "50%"}),
+			Priority: i,
 		},
 	}
 	if poison := w.gate.choose(Plan, 3*requests); poison < requests {

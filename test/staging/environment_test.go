@@ -48,6 +48,7 @@ func values() map[string]string {
 		"OPLEDGER_RETRY_FOR":             "24h",
 		"OPLEDGER_RESULTS_KEPT":          "1008h",
 		"OPLEDGER_MAX_BATCHES":           "80",
+		"OPLEDGER_ENQUEUED_TOKENS":       "",
 		"OPLEDGER_RESTORED_AT":           "",
 		"OPLEDGER_EFFECTS":               "",
 		"OPLEDGER_TERMINAL_TRANSITIONS":  "",

@@ -45,6 +45,7 @@ var functions = template.FuncMap{
 	"amount":   phrase.Amount,
 	"bytes":    phrase.Bytes,
 	"waitsfor": phrase.WaitsFor,
+	"used":     phrase.Used,
 	"fine":     fine, "attempts": phrase.Attempts, "readable": phrase.Readable, "trueEnd": trueEnd,
 }
 

@@ -44,8 +44,12 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 			open = append(open, p.Part)
 		}
 	}
+	running, err := c.ledger.Jobs.Running(r)
+	if err != nil {
+		return nil, nil, err
+	}
 	v := &jobView{
-		Progress: progress.Of(j, s.Record, open), Parts: c.partRows(r, page.Items),
+		Progress: progress.Of(j, s.Record, open, running), Parts: c.partRows(r, page.Items),
 		ResultsLine: "opledger results " + s.view.Operation(j.Key),
 	}
 	v.Shares = shares(v.Progress)

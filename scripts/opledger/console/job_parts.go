@@ -36,7 +36,7 @@ func (p partView) ToSend() int64 {
 	return requests
 }
 
-// Free reports whether the part waits for a free batch.
+// Free reports whether the part waits for its turn: for a free batch, or for tokens.
 func (p partView) Free() bool { return p.State == job.Planned && p.Waits == "" }
 
 // Tokens are as those of a job.

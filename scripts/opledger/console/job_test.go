@@ -87,7 +87,7 @@ func TestPartPage(t *testing.T) {
 		"10,000, 1.0 kB", "batches/nightly-2", "Creations", "1", "job-start", "The part as JSON")
 	says(t, w.get(jobAddresses[4]).Body.String(), "Waits for, or problem", "Gemini's quota, for 1h")
 	says(t, w.get(jobAddresses[5]).Body.String(), "DROPPED", "INVALID_ARGUMENT: "+hostile)
-	says(t, w.get(jobAddresses[6]).Body.String(), "PLANNED", "a free batch, for ")
+	says(t, w.get(jobAddresses[6]).Body.String(), "PLANNED", "its turn, for ")
 	batch := w.get(jobAddresses[7]).Body.String()
 	says(t, batch, "It is the batch of ", "part 2", "jobs/nightly", "Only its collect runs for it")
 	for _, no := range []string{"do=abandon", "It is a twin"} {

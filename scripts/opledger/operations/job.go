@@ -156,7 +156,7 @@ func partWaits(p job.Part, missing string) string {
 		words = append(words, phrase.WaitsFor(p.Waits)+" since "+phrase.LocalTime(p.WaitsSince))
 	}
 	if p.State == job.Planned && p.Waits == "" {
-		words = append(words, "a free batch since "+phrase.LocalTime(p.CreatedAt))
+		words = append(words, "its turn since "+phrase.LocalTime(p.CreatedAt))
 	}
 	if p.Released != nil {
 		words = append(words, "released by "+phrase.Safe(p.Released.By))

@@ -97,7 +97,7 @@ func standing(p progress.Progress) (words []string) {
 		words = append(words, Held(p.Key, p.Hold))
 	}
 	if w := p.Waiting; w != nil && (p.Hold == nil || w.Reason != job.WaitsForResume) {
-		words = append(words, "waits for "+WaitsFor(w.Reason)+" since "+LocalTime(w.Since))
+		words = append(words, "waits for "+WaitsFor(w.Reason)+Used(w)+" since "+LocalTime(w.Since))
 	}
 	return words
 }
@@ -126,6 +126,12 @@ func WaitsFor(w job.Wait) string {
 		return "certainty whether its batch was created"
 	case job.WaitsForGemini:
 		return "Gemini, which fails or cannot be reached"
+	case job.WaitsForStorage:
+		return "room in Gemini's storage of files"
+	case job.WaitsForBatch:
+		return "a free batch"
+	case job.WaitsForTokens:
+		return "free tokens of its model's quota"
 	case job.WaitsForResume:
 		return "someone to resume the job"
 	default:
@@ -140,6 +146,20 @@ func Redriven(r job.Redrive) string {
 		words[i] = string(outcome)
 	}
 	return strings.Join(words, ", ") + "; " + Abandoned(&r.Decided)
+}
+
+// Used are the numbers of what the next batch lacks: " (2.9 M tokens of gemini-3.5-flash are reserved, of 3.0 M tokens;
+// the next batch has about 300,000 tokens)"; empty where a part waits for something else.
+func Used(w *progress.Waiting) string {
+	switch w.Reason {
+	case job.WaitsForBatch:
+		return fmt.Sprintf(" (%s run of all jobs, of at most %s)", Amount(w.Used, "batch"), Number(w.Most))
+	case job.WaitsForTokens:
+		return fmt.Sprintf(" (%s of %s are reserved, of %s; the next batch has about %s)", Tokens(w.Used), Safe(w.Model),
+			Tokens(w.Most), Tokens(w.Tokens))
+	default:
+		return ""
+	}
 }
 
 // JobState is a job's state in one word: how far it is while its record is PENDING.

@@ -48,6 +48,15 @@ func TestProgress(t *testing.T) {
 			}
 		}), line + " · paused " + phrase.LocalTime(noon) + ` by kim: the\x1b quota; opledger resume jobs/a --reason TEXT ` +
 			"lets it go on"},
+		{with(func(p *progress.Progress) {
+			p.Waiting = &progress.Waiting{Reason: job.WaitsForBatch, Since: noon, Used: 80, Most: 80}
+		}), line + " · waits for a free batch (80 batches run of all jobs, of at most 80) since " + phrase.LocalTime(noon)},
+		{with(func(p *progress.Progress) {
+			p.Waiting = &progress.Waiting{
+				Reason: job.WaitsForTokens, Since: noon, Used: 2_900_000, Most: 3_000_000, Model: "m\x1b", Tokens: 299_000,
+			}
+		}), line + ` · waits for free tokens of its model's quota (2.9 M tokens of m\x1b are reserved, of 3.0 M tokens; ` +
+			"the next batch has about 299,000 tokens) since " + phrase.LocalTime(noon)},
 		{progress.Progress{Phase: job.Splitting, Batches: progress.Batches{Total: 3}, Open: 5},
 			"the input is cut into batches, 3 so far · done 0 · open 5"},
 	} {
@@ -90,7 +99,10 @@ func TestNumbers(t *testing.T) {
 func TestWaitsFor(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, w := range []job.Wait{"", job.WaitsForQuota, job.WaitsForAccess, job.WaitsForIntent, job.WaitsForGemini} {
+	for _, w := range []job.Wait{
+		"", job.WaitsForQuota, job.WaitsForAccess, job.WaitsForIntent, job.WaitsForGemini, job.WaitsForResume,
+		job.WaitsForStorage, job.WaitsForBatch, job.WaitsForTokens,
+	} {
 		words := phrase.WaitsFor(w)
 		if words == string(w) || seen[words] {
 			t.Errorf("%q: %q", w, words)

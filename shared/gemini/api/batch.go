@@ -12,7 +12,7 @@ import (
 // A Batch is the part of a batch that the ledger needs, or of an error in its place. Names and times
 // are as Gemini wrote them, and empty where it wrote none.
 type Batch struct {
-	Name, DisplayName, State        string
+	Name, DisplayName, State, Model string
 	CreateTime, UpdateTime, EndTime string
 	// InputFile is the file of its requests, as files/…; empty where they are inline.
 	InputFile string
@@ -55,6 +55,7 @@ func (b *Batch) members() Members {
 		"name": Text(&b.Name),
 		"metadata": Object(Members{
 			"state":       Text(&b.State),
+			"model":       Text(&b.Model),
 			"displayName": Text(&b.DisplayName),
 			"createTime":  Text(&b.CreateTime),
 			"updateTime":  Text(&b.UpdateTime),

@@ -3,6 +3,7 @@ package batches
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini/api"
@@ -40,6 +41,10 @@ var (
 // AboutProject reports whether the message of a refusal is about the key, or the project's billing or region, and
 // not about the requests.
 func AboutProject(message string) bool { return aboutProject().MatchString(message) }
+
+// AboutStorage reports whether the message of a refusal is about the files that Gemini stores for the project, 20 GB at
+// most: it names the metric (seen live, python-genai 1172).
+func AboutStorage(message string) bool { return strings.Contains(message, "file_storage_bytes") }
 
 // CauseOf says why Create failed. An error that does not wrap ErrRefused is Ambiguous, whatever it says.
 func CauseOf(err error) Cause {

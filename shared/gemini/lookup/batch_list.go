@@ -39,6 +39,8 @@ type Batch struct {
 	Answer
 	// DisplayName is the name that the submitter gave, cut to 512 bytes.
 	DisplayName string
+	// Model is the model's name, as models/…; empty where the entry does not say.
+	Model string
 }
 
 // ListBatches returns one page of the batches of the API key's project. It finds unregistered
@@ -90,7 +92,9 @@ func (c *Client) entry(batch api.Batch) Batch {
 	if err == nil && name.Key.Collection() != operation.Batches {
 		err = fmt.Errorf("%s is not the name of a batch", diag.QuoteUpTo(batch.Name, maxQuoted))
 	}
-	entry := Batch{DisplayName: diag.Cut(batch.DisplayName, maxDisplayName)}
+	entry := Batch{
+		DisplayName: diag.Cut(batch.DisplayName, maxDisplayName), Model: diag.Cut(batch.Model, maxDisplayName),
+	}
 	if err != nil {
 		entry.Answer = describe(batch, unknown(c.problem(batches, BadAnswer, "an entry of the page: %s", err)))
 		return entry

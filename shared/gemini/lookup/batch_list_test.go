@@ -38,7 +38,7 @@ func TestListBatches(t *testing.T) {
 		`{"name":"batches/","metadata":{"state":"BATCH_STATE_SUCCEEDED"}}`,
 		`{"name":"` + strings.Repeat("x", 2000) + `"}`,
 		`{"name":"batches/f","error":{"code":8,"message":"quota"},"metadata":{"state":"BATCH_STATE_FAILED",` +
-			`"displayName":"` + strings.Repeat(
+			`"model":"models/m","displayName":"` + strings.Repeat(
 			"n", 2000,
 		) + ` opledger:c-4"}}`,
 	}
@@ -76,7 +76,7 @@ func TestListBatches(t *testing.T) {
 		{DisplayName: "opledger:c-3", Answer: lookup.Answer{Reason: lookup.BadAnswer, CorrelationID: "c-3"}},
 		{Answer: lookup.Answer{Reason: lookup.BadAnswer}},
 		{Answer: lookup.Answer{Reason: lookup.BadAnswer}},
-		{Name: named("f"), DisplayName: strings.Repeat("n", 509) + "…", Answer: lookup.Answer{
+		{Name: named("f"), DisplayName: strings.Repeat("n", 509) + "…", Model: "models/m", Answer: lookup.Answer{
 			State: operation.Failed, CorrelationID: "c-4", Result: operation.Result{ErrorCode: "8", ErrorMessage: "quota"},
 		}},
 	}}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -31,7 +32,8 @@ type Progress struct {
 	// Gathered are open requests that wait for others, to fill a batch of the next round.
 	Gathered int64     `json:"gathered,omitempty"`
 	Usage    job.Usage `json:"usage"`
-	// Waiting is what the start of a part waits for, of several the one that waits longest; nil: none does.
+	// Waiting is what the start of a part waits for, of several the one that waits longest; nil: none does. Where no start
+	// was put off, it is what the next batch lacks.
 	Waiting *Waiting   `json:"waiting,omitempty"`
 	Storage string     `json:"storage"`
 	Output  job.Output `json:"output,omitzero"`
@@ -69,6 +71,11 @@ type Waiting struct {
 	Part   operation.Key `json:"part"`
 	Reason job.Wait      `json:"reason"`
 	Since  time.Time     `json:"since"`
+	// Of a batch and of tokens: how many of Most all jobs have, and of tokens those of Model that the next batch has.
+	Used   int64  `json:"used,omitempty"`
+	Most   int64  `json:"most,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Tokens int64  `json:"tokens,omitempty"`
 }
 
 // Ended reports whether the job has ended: its record is settled.
@@ -77,7 +84,7 @@ func (p Progress) Ended() bool { return p.State.Terminal() }
 // mostOpen is how many open parts are read: all that run, and the oldest of those that wait.
 const mostOpen = 300
 
-// Read reads a job's progress in three reads. They are not of one instant: a batch that is consumed
+// Read reads a job's progress in four reads. They are not of one instant: a batch that is consumed
 // meanwhile may be in no number yet. Errors: ledger.ErrNoJob; else the store's.
 func Read(ctx context.Context, l ledger.Reading, key operation.Key) (Progress, error) {
 	j, err := l.Jobs.Read(ctx, key)
@@ -99,16 +106,20 @@ func Read(ctx context.Context, l ledger.Reading, key operation.Key) (Progress, e
 	for i, p := range page.Items {
 		open[i] = p.Part
 	}
-	p := Of(j.Job, rec, open)
+	running, err := l.Jobs.Running(ctx)
+	if err != nil {
+		return Progress{}, fmt.Errorf("reading a job's progress: %w", err)
+	}
+	p := Of(j.Job, rec, open, running)
 	if page.Next != (ledger.Cursor{}) { // those behind wait; parts that were dropped or released are among them
 		p.Batches.Planned = p.Batches.Total - p.Batches.Done - p.Batches.Running
 	}
 	return p, nil
 }
 
-// Of returns the progress of a job with a record and with open parts. The record may be zero: it has
-// expired.
-func Of(j job.Job, rec operation.Record, open []job.Part) Progress {
+// Of returns the progress of a job with a record and with open parts, beside what runs of all jobs. The record may be
+// zero: it has expired.
+func Of(j job.Job, rec operation.Record, open []job.Part, running ledger.RunningBatches) Progress {
 	p := Progress{
 		Key: j.Key, State: rec.State, Phase: j.Phase, JobKind: j.JobKind, Options: j.Options, Input: j.Input,
 		Batches: Batches{Total: j.Parts, Done: j.Batches, Twins: j.Twins},
@@ -127,6 +138,9 @@ func Of(j job.Job, rec operation.Record, open []job.Part) Progress {
 	for _, part := range open {
 		p.add(part)
 	}
+	if want, wants := running.WantOf(j.Key); wants && p.Waiting == nil && j.Starts() {
+		p.lacks(want, open, running)
+	}
 	p.Open = max(j.Input.Requests-p.Counts.Final(), 0)
 	state, why := j.Verdict()
 	if rec.Version == 0 && j.Phase == job.Ended {
@@ -137,6 +151,18 @@ func Of(j job.Job, rec operation.Record, open []job.Part) Progress {
 		p.Why = cmp.Or(rec.Result.ErrorMessage, why)
 	}
 	return p
+}
+
+// lacks says what the next batch of the job lacks. It has lacked it since the job's last step.
+func (p *Progress) lacks(want ledger.Want, open []job.Part, running ledger.RunningBatches) {
+	w := &Waiting{Reason: want.For, Since: p.SteppedAt, Used: int64(len(running.Parts)), Most: want.Most}
+	if want.For == job.WaitsForTokens {
+		w.Used, w.Model, w.Tokens = running.Reserved(want.Model), want.Model, want.Tokens
+	}
+	if i := slices.IndexFunc(open, func(part job.Part) bool { return part.State == job.Planned }); i >= 0 {
+		w.Part = open[i].Key
+	}
+	p.Waiting = w
 }
 
 // add counts an open part. What is collected counts before the job's next step consumes it.

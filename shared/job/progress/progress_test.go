@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 		counted.made = 0
 		p, err := progress.Read(ctx, l.Reading(), nightly)
 		must(t, err)
-		if counted.made > 3 {
+		if counted.made > 4 {
 			t.Errorf("%d reads", counted.made)
 		}
 		return p
@@ -100,6 +100,41 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadLacks: a job that has no room for its next batch says what it lacks, and how much all jobs have of it.
+func TestReadLacks(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	const flash = "gemini-3.5-flash"
+	type waiting = progress.Waiting
+	for name, test := range map[string]struct {
+		quota int64
+		want  waiting
+	}{
+		"batch": {0, waiting{Reason: job.WaitsForBatch, Used: 2, Most: 2}},
+		"token": {1, waiting{Reason: job.WaitsForTokens, Used: 1, Most: 1, Model: flash, Tokens: 1}},
+	} {
+		store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+		must(t, err)
+		t.Cleanup(func() { must(t, store.Close()) })
+		s := settings()
+		s.MaxBatches = 2
+		if test.quota > 0 {
+			s.EnqueuedTokens = job.Quotas{flash: test.quota}
+		}
+		l, err := ledger.New(store, s, ledger.Options{})
+		must(t, err)
+		_, err = l.Jobs.Submit(ctx, ledgertest.JobRequest(4, job.Options{MaxRequestsPerBatch: 1}))
+		must(t, err)
+		cut(t, l)
+		p, err := progress.Read(ctx, l.Reading(), nightly)
+		must(t, err)
+		test.want.Part, test.want.Since = operation.PartKey(nightly, int(test.want.Used)+1), p.SteppedAt
+		if p.Waiting == nil || *p.Waiting != test.want {
+			t.Errorf("%s: it waits for %+v, want %+v", name, p.Waiting, test.want)
+		}
+	}
+}
+
 // Behind the open parts that are read, all that are not done are taken for planned.
 func TestReadMany(t *testing.T) {
 	t.Parallel()
@@ -134,17 +169,19 @@ func TestOfEnded(t *testing.T) {
 		"record":  {settled, "as the record has it"},
 		"expired": {operation.Record{}, "1 of 2 requests were not done, and --max-failures allows 0"},
 	} {
-		p := progress.Of(j, test.rec, nil)
+		p := progress.Of(j, test.rec, nil, ledger.RunningBatches{})
 		if p.State != operation.Failed || !p.Ended() || p.Why != test.why || p.Open != 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
 	j.Options.MaxFailures = "1"
-	if p := progress.Of(j, operation.Record{}, nil); p.State != operation.Succeeded || p.Why != "" {
+	p := progress.Of(j, operation.Record{}, nil, ledger.RunningBatches{})
+	if p.State != operation.Succeeded || p.Why != "" {
 		t.Errorf("tolerated: %+v", p)
 	}
 	running := job.Job{Key: nightly, Phase: job.Running, Input: j.Input, Waiting: []job.Gathering{{Requests: 2}}}
-	if p := progress.Of(running, operation.Record{}, nil); p.State != operation.Pending || p.Gathered != 2 || p.Ended() {
+	p = progress.Of(running, operation.Record{}, nil, ledger.RunningBatches{})
+	if p.State != operation.Pending || p.Gathered != 2 || p.Ended() {
 		t.Errorf("running: %+v", p)
 	}
 }

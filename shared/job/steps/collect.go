@@ -150,7 +150,7 @@ func refusedAsWhole(completion ledger.Payload) bool {
 
 // refused ends the part as refused: it is split.
 func (c *collecting) refused(ctx context.Context) ([]ledger.Write, error) {
-	pieces, err := c.pieces(ctx, c.task, c.job, c.part.Part)
+	pieces, err := c.pieces(ctx, c.task, c.job, c.part.Part, mostPieces)
 	if err != nil {
 		return nil, err
 	}

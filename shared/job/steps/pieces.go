@@ -11,13 +11,15 @@ import (
 // mostPieces is into how many parts one is split whose batch is refused as a whole.
 const mostPieces = 10
 
-// pieces cuts the requests of a part into up to ten ranges of about as many requests each.
-func (o Options) pieces(ctx context.Context, task effect.Task, of job.Job, p job.Part) ([]job.Source, error) {
+// pieces cuts the requests of a part into up to so many ranges of about as many requests each.
+func (o Options) pieces(
+	ctx context.Context, task effect.Task, of job.Job, p job.Part, most int64,
+) ([]job.Source, error) {
 	source, err := o.joined(ctx, task, of, p)
 	if err != nil {
 		return nil, err
 	}
-	each := max(1, (p.Requests+mostPieces-1)/mostPieces)
+	each := max(1, (p.Requests+most-1)/most)
 	var pieces []job.Source
 	piece := job.Source{Object: source.Object, Offset: source.Offset}
 	for line, err := range files.Lines(ctx, o.Storage, []job.Source{source}) {

@@ -39,10 +39,14 @@ func (o Options) split(ctx context.Context, task effect.Task) ([]ledger.Write, e
 	if err != nil {
 		return nil, err
 	}
+	allowed, err := o.Ledger.Jobs.Allowed(ctx, j.Options.Model)
+	if err != nil {
+		return nil, err
+	}
 	s := splitting{
 		Options: o, lease: task.Lease, job: j, sum: sha256.New(),
 		seen:   make(map[operation.KeyHash]struct{}, min(max(j.Input.Requests, 0), 1<<20)),
-		cutter: job.NewCutter(j.Options, j.Input.Object, j.Cut),
+		cutter: job.NewCutter(j.Within(allowed), j.Input.Object, j.Cut),
 	}
 	problem, err := s.read(ctx)
 	switch {

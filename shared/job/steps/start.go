@@ -46,6 +46,9 @@ type starting struct {
 }
 
 func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
+	if s.part.TooLarge && s.ready {
+		return s.divide(ctx)
+	}
 	known, err := s.Ledger.Intents.Read(ctx, string(s.part.Key))
 	switch {
 	case err == nil && known.State == ledger.IntentBound:
@@ -53,6 +56,9 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 	case err != nil && !errors.Is(err, ledger.ErrNoIntent):
 		return nil, err
 	case s.ready:
+		if err := s.place(ctx); err != nil {
+			return nil, err
+		}
 		if err := s.upload(ctx); err != nil {
 			return nil, err
 		}
@@ -158,6 +164,14 @@ func (s *starting) notCreated(ctx context.Context, attempt string, cause error) 
 		return s.split(ctx, cause)
 	case batches.FileGone:
 		return nil, s.fileGone(ctx, cause)
+	case batches.RateLimited:
+		if s.part.TooLarge, err = s.Ledger.Jobs.TooLarge(ctx, s.job, s.part.Part); err != nil {
+			return nil, err
+		}
+		if s.part.TooLarge {
+			return s.divide(ctx)
+		}
+		return nil, s.refused(ctx, cause)
 	default:
 		return nil, s.refused(ctx, cause)
 	}
@@ -201,12 +215,28 @@ func problem(cause error) string { return diag.Cut(cause.Error(), maxProblem) }
 
 // split returns the write of a part whose requests Gemini refuses as a whole.
 func (s *starting) split(ctx context.Context, cause error) ([]ledger.Write, error) {
-	pieces, err := s.pieces(ctx, s.task, s.job, s.part.Part)
+	s.part.Problem = problem(cause)
+	return s.cut(ctx, mostPieces)
+}
+
+// divide returns the write of a part that is too large for its model's quota of tokens: it is cut into as many pieces
+// as that asks for, and costs no attempt.
+func (s *starting) divide(ctx context.Context) ([]ledger.Write, error) {
+	allowed, err := s.Ledger.Jobs.Allowed(ctx, s.job.Options.Model)
+	if err != nil {
+		return nil, err
+	}
+	return s.cut(ctx, s.job.PiecesOf(s.part.Part, allowed, mostPieces))
+}
+
+// cut returns the write of a part that ends as up to so many pieces.
+func (s *starting) cut(ctx context.Context, most int64) ([]ledger.Write, error) {
+	pieces, err := s.pieces(ctx, s.task, s.job, s.part.Part, most)
 	if err != nil {
 		return nil, err
 	}
 	s.deleteInputs(ctx, s.part.Part)
-	s.part.State, s.part.Problem, s.part.Pieces = job.Refused, problem(cause), pieces
+	s.part.State, s.part.Pieces = job.Refused, pieces
 	s.part.Waits, s.part.WaitsSince = "", time.Time{}
 	return []ledger.Write{s.part.Write()}, nil
 }

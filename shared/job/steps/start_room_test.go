@@ -7,6 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/batches"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // TestBesideOthers: what others have unfinished at Gemini leaves a job less room, as passes list it.
@@ -14,17 +15,7 @@ func TestBesideOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setting{held: true})
 	w.sim.ScriptPrefix("opledger:", geminisim.Script{Hold: geminisim.StateRunning})
-	const input = `{"key":"a","request":{}}` + "\n"
-	file, err := w.options.Batches.Upload(t.Context(), "other", int64(len(input)), strings.NewReader(input))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range job.MostBatches {
-		r := batches.Request{Model: "gemini-3.5-flash", File: file.Name, CorrelationID: "another's"}
-		if _, err := w.options.Batches.Create(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.createOthers(job.MostBatches, 1)
 	others := w.sim.Batches()
 	w.submit(requests(6), job.Options{MaxRequestsPerBatch: 2, MaxBatches: 1})
 	w.drain()
@@ -46,4 +37,33 @@ func TestBesideOthers(t *testing.T) {
 	if p := w.part(2); p.State != job.Started {
 		t.Errorf("with one less of them it is %s", p.State)
 	}
+}
+
+// createOthers creates batches at Gemini of so many requests that are of no job, and returns the last.
+func (w *world) createOthers(n, of int) (batch string) {
+	w.Helper()
+	input := strings.Join(requests(of), "\n") + "\n"
+	file, err := w.options.Batches.Upload(w.Context(), "other", int64(len(input)), strings.NewReader(input))
+	if err != nil {
+		w.Fatal(err)
+	}
+	for range n {
+		r := batches.Request{Model: flash, File: file.Name, CorrelationID: "another's"}
+		name, err := w.options.Batches.Create(w.Context(), r)
+		if err != nil {
+			w.Fatal(err)
+		}
+		batch = name.Resource
+	}
+	return batch
+}
+
+// running returns what counts as running.
+func (w *world) running() ledger.RunningBatches {
+	w.Helper()
+	running, err := w.ledger.Jobs.Running(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return running
 }

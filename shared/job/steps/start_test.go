@@ -29,7 +29,8 @@ func (w *world) answers(op geminisim.Op, status int, message string) {
 }
 
 // TestQuotaForHours: what Gemini takes no batch for now counts no attempt and no failure, gives its slot back
-// after ten minutes, says what it waits for, and is alerted once after six hours [J5].
+// after ten minutes, and gets it again while no other job waits, says what it waits for, and is alerted once after
+// six hours [J5].
 func TestQuotaForHours(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setting{})
@@ -44,9 +45,12 @@ func TestQuotaForHours(t *testing.T) {
 	}
 	w.later(interval)
 	w.later(interval)
+	if p := w.part(1); !p.SetAside() {
+		t.Errorf("after ten minutes it is %+v", p)
+	}
 	w.later(interval)
-	if running, err := w.ledger.Jobs.Running(t.Context()); err != nil || len(running.Parts) != 0 {
-		t.Errorf("%d still count as running, %v", len(running.Parts), err)
+	if p := w.part(1); p.SetAside() || !p.PlacedAt.Equal(w.clock.Now()) {
+		t.Errorf("while no other job waits it is %+v", p)
 	}
 	var alerts []string
 	for w.clock.Now().Before(since.Add(8 * time.Hour)) {
@@ -67,14 +71,14 @@ func TestQuotaForHours(t *testing.T) {
 	}
 }
 
-// TestStorageQuota: a full storage at Gemini is a quota, although its words are about billing and its wait
+// TestStorageQuota: a full storage at Gemini is a quota of its own, although its words are about billing and its wait
 // is of centuries.
 func TestStorageQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setting{sim: geminisim.Config{Quotas: geminisim.Quotas{FileBytes: 10}}})
 	w.submit(requests(4), job.Options{})
 	w.drain()
-	if p := w.part(1); p.Waits != job.WaitsForQuota || len(p.Files) > 0 || p.Creations > 0 {
+	if p := w.part(1); p.Waits != job.WaitsForStorage || len(p.Files) > 0 || p.Creations > 0 {
 		t.Errorf("it waits for %s, with %v", p.Waits, p.Files)
 	}
 	e := w.effectOf(first, job.StepStart)

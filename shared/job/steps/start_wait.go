@@ -20,9 +20,30 @@ const (
 	whileDenied = 5 * time.Minute
 	// whileFailing is after what time Gemini is asked again that failed. It is doubled up to whileDenied.
 	whileFailing = 10 * time.Second
+	// keepFor is how long a part keeps its place among the batches that run while Gemini takes nothing of it.
+	keepFor = 10 * time.Minute
 	// alertAfter is for how long a start is put off before an alert.
 	alertAfter = 6 * time.Hour
 )
+
+// place makes sure that the part has its place among the batches that run, with the tokens that it needs: nothing of it
+// is sent before [J10]. A part that was set aside may get one now.
+func (s *starting) place(ctx context.Context) error {
+	if !s.part.SetAside() {
+		return nil
+	}
+	if _, err := s.Ledger.Jobs.Advance(ctx, s.job.Key); err != nil {
+		return err
+	}
+	p, j, err := s.Ledger.Jobs.Part(ctx, s.part.Key)
+	if err != nil {
+		return err
+	}
+	if s.part, s.job = p, j.Job; p.SetAside() {
+		return effect.Postpone(fmt.Errorf("%s has no place among the batches that run", p.Key), s.paced(whileRefused))
+	}
+	return nil
+}
 
 // refused puts the start off after a refusal that says nothing about the requests.
 func (s *starting) refused(ctx context.Context, cause error) error {
@@ -31,6 +52,9 @@ func (s *starting) refused(ctx context.Context, cause error) error {
 		after := s.paced(whileRefused)
 		if answer, ok := errors.AsType[*api.Error](cause); ok {
 			after = max(after, min(answer.RetryAfter, effect.MaxRetryAfter))
+		}
+		if batches.AboutStorage(cause.Error()) {
+			return s.wait(ctx, job.WaitsForStorage, cause, after)
 		}
 		return s.wait(ctx, job.WaitsForQuota, cause, after)
 	case batches.Denied:
@@ -59,8 +83,11 @@ func (s *starting) alertLate(ctx context.Context, cause error) bool {
 		return false
 	}
 	reason := "job-failing"
-	if s.part.Waits == job.WaitsForQuota {
+	switch s.part.Waits {
+	case job.WaitsForQuota:
 		reason = "job-quota"
+	case job.WaitsForStorage:
+		reason = "job-storage"
 	}
 	s.Log.ErrorContext(ctx, "the start of a job's batch is put off for a long time", "event", "alert", "reason", reason,
 		"operation", s.job.Key, "part", s.part.Key, "since", s.part.PutOffSince, "error", cause)
@@ -73,8 +100,8 @@ func (s *starting) held(ctx context.Context, attempt string) (err error) {
 	if _, err := s.Ledger.Jobs.Withdraw(ctx, s.part.Part, attempt); err != nil {
 		return err
 	}
-	if s.part.Waits != job.WaitsForResume {
-		s.part.Waits, s.part.WaitsSince = job.WaitsForResume, operation.Instant(s.Now())
+	if s.part.Waits != job.WaitsForResume || !s.part.Aside {
+		s.part.Waits, s.part.WaitsSince, s.part.Aside = job.WaitsForResume, operation.Instant(s.Now()), true
 		s.part.PutOffSince = time.Time{} // by nothing that an operator would be alerted to
 		if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {
 			return err
@@ -91,6 +118,10 @@ func (s *starting) wait(ctx context.Context, reason job.Wait, cause error, after
 	}
 	if s.part.PutOffSince.IsZero() {
 		s.part.PutOffSince = now
+	}
+	quota := reason == job.WaitsForQuota || reason == job.WaitsForStorage
+	if quota && now.Sub(s.part.WaitsSince) >= keepFor && now.Sub(s.part.PlacedAt) >= keepFor {
+		s.part.Aside, changed = true, true
 	}
 	if s.alertLate(ctx, cause) || changed {
 		if s.part, err = s.Ledger.Jobs.Save(ctx, s.task.Lease, s.part); err != nil {

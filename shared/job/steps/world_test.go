@@ -71,6 +71,7 @@ type setting struct {
 	sim       geminisim.Config
 	bucket    bool                            // job storage is a bucket
 	held      bool                            // the test itself ends batches
+	tokens    job.Quotas                      // that the ledger knows
 	firestore bool                            // the ledger is in the emulator
 	store     func(ledger.Store) ledger.Store // of all
 	worker    func(ledger.Store) ledger.Store // of the workers alone; passes have their own
@@ -167,6 +168,7 @@ func (w *world) over(store ledger.Store, publisher ledger.Publisher) *ledger.Led
 	w.Helper()
 	settings := ledger.DefaultSettings()
 	settings.ClaimTTL, settings.Interval, settings.MaxBatches = lease, interval, 80
+	settings.EnqueuedTokens = w.tokens
 	settings.Rules = []ledger.Rule{{
 		Name: "publish", On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},
 	}}

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"time"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -59,7 +60,15 @@ func FrozenDocuments() []Frozen {
 		{Kind: "part", Schema: 2, Data: frozenPart()},
 		{Kind: "batches", Schema: 2, Data: ledger.RunningBatches{
 			Schema: 2, Version: 1, Parts: map[string]time.Time{"jobs:nightly:00012": at(1)},
-			Waiting: map[string]time.Time{"jobs:weekly": at(2)}, Others: 7, ListedAt: at(3),
+			Tokens:  map[string]ledger.Reservation{"jobs:nightly:00012": {Model: "gemini-3.5-flash", Tokens: 8}},
+			Waiting: map[string]time.Time{"jobs:weekly": at(2)},
+			Wants: map[string]ledger.Want{"jobs:weekly": {
+				For: job.WaitsForTokens, Model: "gemini-3.5-flash", Tokens: 9, Priority: 10, Most: 11,
+			}},
+			Models: map[string]ledger.ModelQuota{"gemini-3.5-flash": {
+				RefusedAt: at(4), IdleAt: at(5), PerBatch: 12, HalvedAt: at(6),
+			}},
+			Others: 7, ListedAt: at(3),
 		}},
 		{Kind: "intent", Data: ledger.Intent{
 			Schema: 1, Version: 2, Submission: frozenSubmission(), State: ledger.IntentBound, Operation: "batches/abc-123",

@@ -11,7 +11,7 @@ func frozenJob() job.Job {
 		Options: job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 4,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "1%", StopAfter: "5", Embed: true,
-			Deadline: at(6), CancelAfterSeconds: 86400,
+			Deadline: at(6), CancelAfterSeconds: 86400, Priority: 7,
 		},
 		Input:   job.Input{SHA256: "0a1b", Bytes: 6, Requests: 7, Tokens: 8, Object: "nightly/input", Checked: true},
 		Storage: "gs://bucket/jobs", JobKind: "reviews", Phase: job.Running, Cut: 9, Parts: 10, Batches: 11, Twins: 1,
@@ -30,7 +30,7 @@ func frozenJob() job.Job {
 		Submitted: &job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 5,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "2%", StopAfter: "6", Embed: true,
-			Deadline: at(5), CancelAfterSeconds: 86401,
+			Deadline: at(5), CancelAfterSeconds: 86401, Priority: 8,
 		},
 		Changes: []job.Change{{
 			What: "maxBatches 5 → 4", Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
@@ -55,6 +55,7 @@ func frozenPart() job.Part {
 		Files: []job.File{{Name: "files/abc", ExpiresAt: at(1)}}, Creations: 7, Declined: 8, Batch: "batches/abc-123",
 		StartedAt: at(4),
 		Waits:     job.WaitsForQuota, WaitsSince: at(2), PutOffSince: at(1), Alerted: true, Problem: "a problem",
+		Aside: true, PlacedAt: at(2), TooLarge: true,
 		Pieces: []job.Source{frozenSource("nightly/piece")}, CancelPlanned: true,
 		Released: &operation.Decided{At: at(3), By: "operator", Why: "a test"},
 		Results: job.Results{

@@ -139,7 +139,7 @@ func (w *world) finishJob() {
 	w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, j.Write()))
 }
 
-var jobTests = join(jobLife, jobSteps, jobDecisions, jobRedrives)
+var jobTests = join(jobLife, jobSteps, jobDecisions, jobRedrives, jobQuotas)
 
 var jobLife = []ledgerTest{
 	{"a job ends once, and its effects are planned then [J8]", func(w *world) {
@@ -244,9 +244,12 @@ var jobSteps = []ledgerTest{
 		w.settings.MaxBatches = 3
 		list := func(others int, next operation.Key) {
 			w.Helper()
-			unfinished := slices.Repeat([]string{"", "of-another"}, others/2)
-			unfinished = append(unfinished, string(operation.PartKey("jobs/nightly", 1)))
-			got, err := w.ledger().Jobs.CountListed(w.ctx, unfinished)
+			listed := slices.Repeat([]ledger.Listed{{}, {CorrelationID: "of-another"}}, others/2)
+			listed = append(listed, ledger.Listed{Doubtful: true},
+				ledger.Listed{CorrelationID: string(operation.PartKey("jobs/nightly", 1))})
+			now, err := w.ledger().Now(w.ctx)
+			w.must("Now", err)
+			got, err := w.ledger().Jobs.CountListed(w.ctx, now, listed)
 			w.must("CountListed", err)
 			equal(w, "the job with room", got, next)
 		}

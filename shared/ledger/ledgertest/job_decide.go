@@ -163,15 +163,7 @@ var jobDecisions = []ledgerTest{
 		w.cut()
 		other := JobRequest(1, job.Options{})
 		other.Key = "jobs/other"
-		_, err := w.ledger().Jobs.Submit(w.ctx, other)
-		w.must("Submit", err)
-		lease := w.step(other.Key, job.StepSplit)
-		j, err := w.ledger().Jobs.Read(w.ctx, other.Key)
-		w.must("Read", err)
-		_, err = w.ledger().Jobs.Cut(w.ctx, lease, j, []job.Source{{Object: "i", Length: 1, Requests: 1}}, true)
-		w.must("Cut", err)
-		advanced, err := w.ledger().Jobs.Advance(w.ctx, other.Key)
-		w.must("Advance", err)
+		advanced := w.cutOther(other)
 		equal(w, "steps of the one that came later", advanced.Steps, 0)
 		for n := 1; n <= 2; n++ { // the first one has waited longer, and then is behind the other
 			w.store.Advance(time.Second)
@@ -182,7 +174,7 @@ var jobDecisions = []ledgerTest{
 		}
 		equal(w, "its third part waits for its turn", w.part(3).State, job.Planned)
 		equal(w, "the one that has waited", advanced.Waiting, other.Key)
-		_, err = w.ledger().Jobs.Advance(w.ctx, other.Key)
+		_, err := w.ledger().Jobs.Advance(w.ctx, other.Key)
 		w.must("Advance", err)
 		p, _, err := w.ledger().Jobs.Part(w.ctx, operation.PartKey(other.Key, 1))
 		w.must("Part", err)

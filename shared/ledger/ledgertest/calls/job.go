@@ -3,6 +3,7 @@ package calls
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
@@ -130,8 +131,17 @@ var jobCalls = []Call{
 		advanced, err := w.Ledger.Jobs.Advance(w.Ctx, nightly)
 		return advanced.Job.Phase, err
 	}},
+	{Name: "Jobs.TooLarge", Arrange: starting, Act: func(w *World) (any, error) {
+		p := w.part.Part
+		p.Requests = 1000
+		_, err := w.Ledger.Jobs.TooLarge(w.Ctx, w.job.Job, p)
+		running, readErr := w.Ledger.Jobs.Running(w.Ctx)
+		return !running.Models[w.job.Options.Model].RefusedAt.IsZero(), errors.Join(err, readErr)
+	}},
 	{Name: "Jobs.CountListed", Arrange: starting, Act: func(w *World) (any, error) {
-		_, err := w.Ledger.Jobs.CountListed(w.Ctx, []string{string(first), "nightly-7", ""})
+		_, err := w.Ledger.Jobs.CountListed(w.Ctx, time.Time{}, []ledger.Listed{
+			{CorrelationID: string(first)}, {CorrelationID: "nightly-7"}, {}, {Doubtful: true},
+		})
 		running, readErr := w.Ledger.Jobs.Running(w.Ctx)
 		return running.Others, errors.Join(err, readErr)
 	}},
@@ -197,6 +207,7 @@ func jobReads() []Call {
 		reading("Jobs.OpenParts", func(c ctx, l l) (ledger.Page[ledger.StoredPart], error) {
 			return l.Jobs.OpenParts(c, nightly, start, 10)
 		}),
+		reading("Jobs.Allowed", func(c ctx, l l) (job.Allowed, error) { return l.Jobs.Allowed(c, "gemini-3.5-flash") }),
 		reading("Jobs.Running", func(c ctx, l l) (ledger.RunningBatches, error) { return l.Jobs.Running(c) }),
 	}
 }
