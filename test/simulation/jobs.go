@@ -73,7 +73,7 @@ func Jobs(w *World) {
 	w.gemini.skew = duration(0, 41*time.Second, -3*time.Minute)
 	w.gemini.room = drawn(w, []int{0, 0, 0, 1, 2})
 	w.settings.MaxBatches = drawn(w, []int{80, 80, 2, 1})
-	if quota := drawn(w, []int64{0, 0, 0, 0, 100, 40}); quota > 0 { // of which a request has some 17
+	if quota := drawn(w, []int64{0, 0, 0, 0, 0, 0, 0, 100, 40}); quota > 0 { // of which a request has some 17
 		w.settings.EnqueuedTokens = job.Quotas{simulatedModel: quota}
 	}
 	for i := range drawn(w, []int{1, 1, 1, 2}) {

@@ -61,7 +61,7 @@ var settingsStored = join([]ledgerTest{
 		before := w.document(settingsPath).Token
 		reordered := ledger.NewStoredSettings("webhook", []ledger.Rule{
 			{Name: "page", Alerts: []ledger.Alert{
-				ledger.AlertUnbound, ledger.AlertDisabled, ledger.AlertMissing, ledger.AlertStuck,
+				ledger.AlertUnbound, ledger.AlertDeadline, ledger.AlertDisabled, ledger.AlertMissing, ledger.AlertStuck,
 			}},
 			{Name: "publish", On: []operation.State{operation.Failed, operation.Succeeded}, JobKinds: []string{"a-*", "b-*"}},
 		}, map[string]string{"OPLEDGER_RETENTION": "336h"})
