@@ -8,8 +8,9 @@ import (
 
 // planned is a job of a million tokens in a thousand requests of a byte each, with a part of each size, in requests.
 func planned(sizes ...int64) (job.Job, []job.Part) {
-	j, open := waiting(job.Options{}, 0, 0)
-	j.Waiting, j.Parts, open = nil, len(sizes), nil
+	j, _ := waiting(job.Options{}, 0, 0)
+	var open []job.Part
+	j.Waiting, j.Parts = nil, len(sizes)
 	j.Input = job.Input{Requests: 1000, Bytes: 1000, Tokens: 1_000_000}
 	for i, n := range sizes {
 		open = append(open, job.Part{

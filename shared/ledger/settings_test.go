@@ -45,7 +45,7 @@ func TestSettingsProblems(t *testing.T) {
 		`"Bad Name": its name must be`, "its name is used twice", "lists PENDING twice",
 		`"NO_STATE" is neither a state nor an alert`, "lists no state or alert",
 		`"page@stuck-1": its name must be`, "lists STUCK twice",
-		`"LATE" is not an alert: it must be STUCK, MISSING, DISABLED or UNBOUND`,
+		`"LATE" is not an alert: it must be STUCK, MISSING, DISABLED, UNBOUND or DEADLINE`,
 		`"kind": UNBOUND is about no operation`, "from SUCCEEDED to FAILED", `jobKinds: "[a" is not a pattern`,
 	} {
 		if !strings.Contains(err.Error(), want) {

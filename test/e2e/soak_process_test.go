@@ -49,11 +49,14 @@ func (p *process) refusedByDisk() bool {
 	return !p.killed && slices.ContainsFunc(p.noise, p.diskAtStart)
 }
 
-// diskAtStart reports whether a line says that the process met a full disk before it served. SQLite
+// diskAtStart reports whether a line says that the process met a full disk before it served: as it opened the ledger,
+// or wrote its own address beside it. SQLite
 // has another sentence for a page of the WAL's index (SQLITE_IOERR_SHMSIZE).
 func (p *process) diskAtStart(line string) bool {
-	return p.url() == "" && strings.HasPrefix(line, "opledger: opening the ledger in ") &&
+	opening := strings.HasPrefix(line, "opledger: opening the ledger in ") &&
 		(strings.Contains(line, diskIsFull) || strings.Contains(line, "disk I/O error (4874)"))
+	return p.url() == "" && (opening || strings.HasPrefix(line, "opledger: writing the address of serve beside ") &&
+		strings.Contains(line, syscall.ENOSPC.Error()))
 }
 
 // start starts a function, or `opledger serve` where that is empty.
