@@ -37,6 +37,7 @@ locals {
     OPLEDGER_RESULTS_KEPT          = var.results_kept
     OPLEDGER_MAX_BATCHES           = var.max_batches
     OPLEDGER_ENQUEUED_TOKENS       = var.enqueued_tokens
+    OPLEDGER_PRICES                = var.prices
     OPLEDGER_RESTORED_AT           = var.restored_at
     OPLEDGER_EFFECTS               = var.effects
     OPLEDGER_TERMINAL_TRANSITIONS  = var.terminal_transitions

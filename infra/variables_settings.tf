@@ -149,6 +149,17 @@ variable "enqueued_tokens" {
   }
 }
 
+variable "prices" {
+  description = "OPLEDGER_PRICES: the prices of models at the Batch API, MODEL=INPUT/OUTPUT in dollars per million tokens, separated by spaces."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.prices == null || can(regex("^[^ =]+=[0-9.]+/[0-9.]+( +[^ =]+=[0-9.]+/[0-9.]+)*$", var.prices))
+    error_message = "prices must be pairs such as gemini-3.5-flash=1/6, separated by spaces."
+  }
+}
+
 variable "restored_at" {
   description = "OPLEDGER_RESTORED_AT: when the ledger was last restored from a backup; fences go on from there. See playbooks/restored.md."
   type        = string

@@ -87,6 +87,8 @@ func mistyped(into any, err error) string {
 		return "it must be a text"
 	case *int, *int64, **int:
 		return "it must be a whole number"
+	case *float64, **float64:
+		return "it must be a number"
 	case *job.Tolerance, **job.Tolerance:
 		return `it must be a text such as "5" or "1%"`
 	case *time.Time:

@@ -60,6 +60,7 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
     results_kept         = "1009h"
     max_batches          = 81
     enqueued_tokens      = "a-model=1000 another=2000"
+    prices               = "gemini-3.5-flash=1/6"
     job_bucket           = "a-jobs"
     restored_at          = "2026-11-21T14:00:00Z"
     effects              = "[{name: a, on: [SUCCEEDED], do: log}]"
@@ -101,6 +102,7 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
         OPLEDGER_RETENTION            = "337h", OPLEDGER_CLAIM_TTL = "601s", OPLEDGER_MAX_ATTEMPTS = "11", OPLEDGER_RETRY_FOR = "23h"
         OPLEDGER_RESULTS_KEPT         = "1009h", OPLEDGER_MAX_BATCHES = "81", OPLEDGER_JOB_STORAGE = "gs://a-jobs"
         OPLEDGER_ENQUEUED_TOKENS      = "a-model=1000 another=2000"
+        OPLEDGER_PRICES               = "gemini-3.5-flash=1/6"
         OPLEDGER_RESTORED_AT          = "2026-11-21T14:00:00Z"
         OPLEDGER_EFFECTS              = "[{name: a, on: [SUCCEEDED], do: log}]"
         OPLEDGER_TERMINAL_TRANSITIONS = "FAILED:SUCCEEDED", OPLEDGER_TOLERANCE = "6m", OPLEDGER_WEBHOOK_TIMEOUT = "11s"

@@ -99,6 +99,7 @@ run "commands_are_told_what_the_functions_are" {
     results_kept         = "1009h"
     max_batches          = 81
     enqueued_tokens      = "a-model=1000 another=2000"
+    prices               = "gemini-3.5-flash=1/6 gemini-3.5-pro=1/6"
     job_bucket           = "a-jobs"
     restored_at          = "2026-11-21T14:00:00Z"
     terminal_transitions = "FAILED:SUCCEEDED"
@@ -236,13 +237,14 @@ run "what_cannot_be_is_refused" {
     job_bucket            = "gs://my-jobs"
     max_batches           = 101
     enqueued_tokens       = "a-model=many"
+    prices                = "gemini-3.5-flash=0.15"
     waits                 = { grants = 0.5 }
     effects_vpc           = { connector = "mine", egress = "ALL" }
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
     var.alert_every, var.lookup_max_interval, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.results_kept, var.restored_at, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
-    var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.job_bucket, var.max_batches, var.enqueued_tokens, var.waits, var.effects_vpc,
+    var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.job_bucket, var.max_batches, var.enqueued_tokens, var.prices, var.waits, var.effects_vpc,
   ]
 }
 

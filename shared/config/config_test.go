@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/effect/spec"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -51,7 +52,7 @@ func TestDefaults(t *testing.T) {
 	want.Rules = spec.Rules(kinds.Default())
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b operation.Transitions) bool {
 		return !a.Allow(operation.Succeeded, operation.Failed) && !b.Allow(operation.Succeeded, operation.Failed)
-	})); diff != "" {
+	}), cmp.Comparer(func(a, b job.Prices) bool { return a.String() == b.String() })); diff != "" {
 		t.Errorf("settings, -want +got\n%s", diff)
 	}
 	if got.Interval != 300*time.Second || got.Grace != 90*time.Second || got.StuckAfter != 6*time.Hour ||
@@ -95,6 +96,7 @@ func TestAllSet(t *testing.T) {
 		"OPLEDGER_STUCK_AFTER=3h", "OPLEDGER_LOOKUP_MAX_INTERVAL=5h",
 		"OPLEDGER_ALERT_EVERY=4h", "OPLEDGER_RETENTION=50h", "OPLEDGER_CLAIM_TTL=6m", "OPLEDGER_MAX_ATTEMPTS=7",
 		"OPLEDGER_RETRY_FOR=0", "OPLEDGER_RESULTS_KEPT=11h", "OPLEDGER_ENQUEUED_TOKENS= models/b=2\ta=1 ",
+		"OPLEDGER_PRICES=m=1/2",
 		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]",
 		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED EXPIRED:SUCCEEDED",
 		"OPLEDGER_WEBHOOK_SECRET= " + secret + "\n" + secret + " ", "OPLEDGER_TOLERANCE=8m", "OPLEDGER_WEBHOOK_TIMEOUT=9s",
@@ -111,6 +113,7 @@ func TestAllSet(t *testing.T) {
 		l.StuckAfter != 3*time.Hour || l.BatchStuckAfter != 0 || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour ||
 		l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 || l.ResultsKept != 11*time.Hour ||
 		l.EnqueuedTokens.String() != "a=1 b=2" ||
+		l.Prices.Of("m") == nil ||
 		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||
 		len(settings.Webhook.Secrets.Values) != 2 || settings.Webhook.Tolerance != 8*time.Minute ||
 		settings.Webhook.Timeout != 9*time.Second || settings.Gemini.APIKey != "k" ||

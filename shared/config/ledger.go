@@ -42,6 +42,9 @@ type Ledger struct {
 	// EnqueuedTokens are Gemini's quotas of enqueued tokens, such as gemini-3.5-flash=3000000, separated by spaces:
 	// the batches of jobs that run have no more of a model, as estimated.
 	EnqueuedTokens job.Quotas `env:"OPLEDGER_ENQUEUED_TOKENS"`
+	// Prices are of models at the Batch API: MODEL=INPUT/OUTPUT in dollars per million tokens, such as
+	// gemini-3.5-flash=1/6, separated by spaces. A job keeps the one of its submission.
+	Prices job.Prices `env:"OPLEDGER_PRICES"`
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
@@ -153,7 +156,7 @@ func (l *Ledger) Settings() ledger.Settings {
 		StuckAfter: d.StuckAfter, BatchStuckAfter: d.BatchStuckAfter, AlertEvery: l.AlertEvery,
 		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
 		RestoredAt: l.RestoredAt, ResultsKept: l.ResultsKept, MaxBatches: l.MaxBatches,
-		EnqueuedTokens: l.EnqueuedTokens, Rules: l.Rules(), Transitions: l.Transitions,
+		EnqueuedTokens: l.EnqueuedTokens, Rules: l.Rules(), Transitions: l.Transitions, Prices: l.Prices,
 	}
 	if l.LookupMaxInterval != nil {
 		s.LookupMaxInterval = *l.LookupMaxInterval

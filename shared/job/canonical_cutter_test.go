@@ -27,6 +27,7 @@ func TestCutter(t *testing.T) {
 	source := func(offset, length, requests int64) job.Source {
 		return job.Source{Object: "input", Offset: offset, Length: length, Requests: requests}
 	}
+	pilot := job.Options{MaxRequestsPerBatch: 3, MaxBytesPerBatch: 10, Pilot: 2}
 	two, ten := job.Options{MaxRequestsPerBatch: 2}, job.Options{MaxBytesPerBatch: 10}
 	for _, test := range []struct {
 		options job.Options
@@ -40,6 +41,8 @@ func TestCutter(t *testing.T) {
 		{ten, []int64{4, 6, 1}, []job.Source{source(0, 10, 2), source(10, 1, 1)}},
 		{ten, []int64{4, 7}, []job.Source{source(0, 4, 1), source(4, 7, 1)}},
 		{ten, []int64{1, 30, 1, 1}, []job.Source{source(0, 1, 1), source(1, 30, 1), source(31, 2, 2)}},
+		{pilot, []int64{1, 1, 1, 1, 1, 1}, []job.Source{source(0, 2, 2), source(2, 3, 3), source(5, 1, 1)}},
+		{pilot, []int64{8, 8, 1}, []job.Source{source(0, 8, 1), source(8, 9, 2)}},
 		{ten, []int64{30, 30}, []job.Source{source(0, 30, 1), source(30, 30, 1)}},
 	} {
 		if got := cut(test.options, 0, test.sizes...); !slices.Equal(got, test.want) {
@@ -58,6 +61,7 @@ func TestCutterGoesOn(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
 		o := job.Options{MaxRequestsPerBatch: 1 + random.Int64N(5), MaxBytesPerBatch: 1 + random.Int64N(40)}
+		o.Pilot = random.Int64N(o.MaxRequestsPerBatch + 1)
 		sizes := make([]int64, random.IntN(30))
 		for i := range sizes {
 			sizes[i] = 1 + random.Int64N(20)

@@ -35,6 +35,12 @@ type Options struct {
 	Deadline time.Time `json:"deadline,omitzero" firestore:"deadline,omitempty"`
 	// Priority: of the jobs that wait for room, those with a higher one go first.
 	Priority int `json:"priority,omitempty" firestore:"priority,omitempty"`
+	// Pilot is how many of the first requests run before all others, as one batch; zero: none [J13].
+	Pilot int64 `json:"pilot,omitempty" firestore:"pilot,omitempty"`
+	// PilotFailures is how many of them may end otherwise than done before the job is held; empty without a pilot.
+	PilotFailures Tolerance `json:"pilotFailures,omitempty" firestore:"pilotFailures,omitempty"`
+	// MaxCost is how much the job may cost, in dollars and as an estimate by its Price; zero: as much as it does [J10].
+	MaxCost float64 `json:"maxCost,omitempty" firestore:"maxCost,omitempty"`
 }
 
 // An Input is a job's requests: one object of job storage.
@@ -74,13 +80,19 @@ type Hold struct {
 	Reason HoldReason `json:"reason" firestore:"reason"`
 	// By and Why are who paused the job and for what; where opledger itself did, Why has the numbers.
 	operation.Decided
+	// Alerted: an alert has said it. Of what an operator decided there is none.
+	Alerted bool `json:"alerted,omitempty" firestore:"alerted,omitempty"`
 }
 
 // A HoldReason is what a job waits for that is held.
 type HoldReason string
 
 // The reasons to hold a job.
-const HeldByOperator HoldReason = "paused" // until someone resumes it
+const (
+	HeldByOperator HoldReason = "paused" // an operator has paused it
+	HeldByCost     HoldReason = "cost"   // its next batch would cost more than it may [J10]
+	HeldByPilot    HoldReason = "pilot"  // too many requests of its pilot were not done [J13]
+)
 
 // An Output is the objects that a job leaves. They are the user's.
 type Output struct {
@@ -134,8 +146,16 @@ type Job struct {
 	// requests of this one, which has ended [J14].
 	Redrives   operation.Key `json:"redrives,omitempty" firestore:"redrives,omitempty"`
 	RedrivenBy []Redrive     `json:"redrivenBy,omitempty" firestore:"redrivenBy,omitempty"`
-	Output     Output        `json:"output,omitzero" firestore:"output,omitempty"`
-	CreatedAt  time.Time     `json:"createdAt" firestore:"createdAt"`
+	// Pilot is how many requests the job's pilot has, until it is decided whether the others are started [J13].
+	Pilot int64 `json:"pilot,omitempty" firestore:"pilot,omitempty"`
+	// Price is that of the model when the job was submitted; nil: it is not known.
+	Price *Price `json:"price,omitempty" firestore:"price,omitempty"`
+	// Sent are the requests of the batches whose tokens are in Usage.
+	Sent int64 `json:"sent,omitempty" firestore:"sent,omitempty"`
+	// Failures are the first requests that ended otherwise than done, for people.
+	Failures  []Failure `json:"failures,omitempty" firestore:"failures,omitempty"`
+	Output    Output    `json:"output,omitzero" firestore:"output,omitempty"`
+	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
 	// SteppedAt is when the job last advanced.
 	SteppedAt time.Time `json:"steppedAt" firestore:"steppedAt"`
 	ExpireAt  time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
@@ -151,7 +171,8 @@ const (
 	DefaultMaxBatches          = 20
 	MostBatches                = 100
 	// MostPriority bounds a priority, up and down.
-	MostPriority = 100
+	MostPriority         = 100
+	DefaultPilotFailures = "5%"
 	// MostParts bounds the parts of a job, rounds and pieces included.
 	MostParts = 10_000
 )
@@ -162,5 +183,8 @@ func (o Options) WithDefaults() Options {
 	o.MaxBytesPerBatch = cmp.Or(o.MaxBytesPerBatch, DefaultMaxBytesPerBatch)
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, DefaultMaxAttempts)
 	o.MaxBatches = cmp.Or(o.MaxBatches, DefaultMaxBatches)
+	if o.Pilot > 0 {
+		o.PilotFailures = cmp.Or(o.PilotFailures, DefaultPilotFailures)
+	}
 	return o
 }

@@ -15,6 +15,7 @@ type Limits struct {
 	MaxFailures *Tolerance `json:"maxFailures"`
 	StopAfter   *Tolerance `json:"stopAfter"`
 	Deadline    *time.Time `json:"deadline"` // the zero time: none
+	MaxCost     *float64   `json:"maxCost"`
 }
 
 // On returns the options with these limits.
@@ -23,6 +24,7 @@ func (l Limits) On(o Options) Options {
 	set(&o.MaxFailures, l.MaxFailures)
 	set(&o.StopAfter, l.StopAfter)
 	set(&o.Deadline, l.Deadline)
+	set(&o.MaxCost, l.MaxCost)
 	return o
 }
 
@@ -36,7 +38,7 @@ func set[T any](option, to *T) {
 func (l Limits) Problems(now time.Time) operation.Problems {
 	problems := l.On(Options{Model: "any"}.WithDefaults()).ProblemsAt(now)
 	if l == (Limits{}) {
-		problems.Add("limits", "there is none to change: give maxBatches, maxFailures, stopAfter or deadline")
+		problems.Add("limits", "there is none to change: give maxBatches, maxFailures, stopAfter, deadline or maxCost")
 	}
 	return problems
 }

@@ -45,6 +45,8 @@ type Step struct {
 	Finish        bool
 	// DeadlineReached: this step has found that the deadline is past.
 	DeadlineReached bool
+	// Held: the step holds the job.
+	Held bool
 	// Wants is what the job lacks to start its next batch, if it lacks anything that others may leave it.
 	Wants Want
 	// Running are the parts that count as batches that run, once the step is taken. Parts that were not
@@ -54,7 +56,7 @@ type Step struct {
 
 // Changed reports whether there is anything to write.
 func (s Step) Changed() bool {
-	return len(s.Parts) > 0 || s.Finish || len(s.Cancel) > 0 || s.DeadlineReached
+	return len(s.Parts) > 0 || s.Finish || len(s.Cancel) > 0 || s.DeadlineReached || s.Held
 }
 
 // Next decides what a job does next. open are the parts that are open, the oldest first: all of them, or
@@ -69,6 +71,7 @@ func Next(now time.Time, j Job, open []Part, more bool, room Room) Step {
 		n.stop()
 		n.split()
 		n.gather()
+		n.pilot()
 		n.start()
 		n.cancel()
 		n.finish()
@@ -122,6 +125,11 @@ func (n *next) consume() {
 		n.Job.Batches++
 		n.Job.Counts, n.Job.Usage = n.Job.Counts.Add(p.Counts), n.Job.Usage.Add(p.Usage)
 		n.wait(p.Round+1, p.Again)
+		if p.Usage.Total() > 0 {
+			n.Job.Sent += p.Requests
+		}
+		missing := min(MostFailures-len(n.Job.Failures), len(p.Failures))
+		n.Job.Failures = slices.Concat(n.Job.Failures, p.Failures[:missing])
 		p.State = Consumed
 		n.put(p)
 		return len(n.Parts) < mostConsumed
@@ -184,6 +192,11 @@ func (j Job) Held() bool {
 // Starts reports whether the job may start batches now: it neither ends nor is held [J11].
 func (j Job) Starts() bool { return !j.Ending() && j.Hold == nil }
 
+// AlertsHold reports whether an alert is due that opledger holds the job.
+func (j Job) AlertsHold() bool {
+	return !j.Ending() && j.Hold != nil && j.Hold.Reason != HeldByOperator && !j.Hold.Alerted
+}
+
 // create adds a part of these sources.
 func (n *next) create(round, root, depth int, sources []Source) {
 	n.Job.Parts++
@@ -191,6 +204,9 @@ func (n *next) create(round, root, depth int, sources []Source) {
 	p := Part{
 		Key: operation.PartKey(n.Job.Key, n.Job.Parts), Number: n.Job.Parts, Round: round, Root: root, Depth: depth,
 		State: Planned, Sources: sources, CreatedAt: n.now, WaitingSince: n.now,
+	}
+	if n.Job.Pilot > 0 {
+		p.WaitingSince = n.Job.CreatedAt
 	}
 	p.Requests, p.Bytes = Total(sources)
 	n.put(p)
@@ -213,7 +229,7 @@ func (n *next) split() {
 		accepted := n.Job.Batches > 0 || slices.ContainsFunc(n.open, func(o Part) bool { return o.State == Started })
 		// A page of refused pieces alone says of those behind it that they wait for these.
 		others := slices.ContainsFunc(n.open, func(o Part) bool {
-			return o.Number != p.Number && o.State != Refused && o.State.Open()
+			return o.Number != p.Number && o.State != Refused && o.State.Open() && !n.waitsForPilot(o)
 		})
 		switch {
 		case p.Depth > 0 && !accepted && others:
@@ -263,11 +279,10 @@ func (n *next) gather() {
 	for _, g := range n.Job.Waiting {
 		for len(g.Sources) > 0 && len(n.Parts) < 2*mostConsumed {
 			taken, full := n.fill(g.Sources)
-			idle := !n.more && !slices.ContainsFunc(n.open, func(p Part) bool { return p.State.Open() })
 			switch {
 			case n.Job.Ending() || g.Round > n.Job.Options.MaxAttempts || n.full(1):
 				n.drop(g.Round, g.Sources[:taken:taken])
-			case full || idle || !n.now.Before(g.Since.Add(gatherFor)):
+			case full || n.idle() || !n.now.Before(g.Since.Add(gatherFor)):
 				n.create(g.Round, 0, 0, slices.Clone(g.Sources[:taken:taken]))
 			default:
 				taken = 0

@@ -33,13 +33,25 @@ func (n *next) ending() string {
 // start gives parts a place among the batches that run, while the job and the ledger have room, the oldest first. A
 // job that ends drops them, and one that is held keeps them [J11].
 func (n *next) start() {
+	if held := n.Job.Hold; held != nil && held.Reason == HeldByCost { // it goes on once its next batch fits
+		n.Job.Hold = nil
+		defer func() {
+			if n.Job.Hold != nil && n.Job.Hold.Why == held.Why {
+				n.Job.Hold, n.Held = held, false
+			}
+		}()
+	}
 	n.each(func(p Part) bool {
 		switch planned := p.State == Planned; {
 		case !planned && (n.Job.Ending() || !p.SetAside()):
 			return true
 		case n.Job.Ending():
 			p.State, p.Problem = Dropped, n.ending()
-		case n.Job.Hold != nil, planned && n.started() >= n.Job.Options.MaxBatches:
+		case n.Job.Hold != nil:
+			return false
+		case planned && n.waitsForPilot(p):
+			return true
+		case planned && (n.started() >= n.Job.Options.MaxBatches || !n.affords(p)):
 			return false
 		default:
 			p.TooLarge = p.TooLarge || planned && n.Job.Exceeds(p, n.room.Allowed)

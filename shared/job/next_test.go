@@ -27,6 +27,7 @@ type world struct {
 	// objects has the requests of every object that a collect wrote.
 	objects map[string][]int64
 	steps   int
+	holds   int // how often the job was held
 }
 
 func newWorld(t *testing.T, seed uint64, requests int64, options job.Options) *world {
@@ -39,18 +40,19 @@ func newWorld(t *testing.T, seed uint64, requests int64, options job.Options) *w
 		T: t, random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC),
 		sent: map[int64]int{}, final: map[int64]bool{}, bad: map[int64]bool{}, objects: map[string][]int64{},
 		job: job.Job{
-			Key: key, Options: options.WithDefaults(), Phase: job.Running,
+			Key: key, Options: options.WithDefaults(), Phase: job.Running, CreatedAt: midnight,
 			Input: job.Input{Requests: requests, Bytes: requests, Object: "input"},
 		},
 	}
-	for at := int64(0); at < requests; at += w.job.Options.MaxRequestsPerBatch {
-		n := min(w.job.Options.MaxRequestsPerBatch, requests-at)
+	for _, r := range cut(w.job.Options, 0, slices.Repeat([]int64{1}, int(requests))...) {
 		w.job.Parts++
 		w.parts = append(w.parts, job.Part{
 			Key: operation.PartKey(key, w.job.Parts), Number: w.job.Parts, Round: 1, State: job.Planned,
-			Sources:  []job.Source{{Object: "input", Offset: at, Length: n, Requests: n}},
-			Requests: n, Bytes: n, CreatedAt: w.now, WaitingSince: w.now,
+			Sources: []job.Source{r}, Requests: r.Requests, Bytes: r.Length, CreatedAt: w.now, WaitingSince: w.now,
 		})
+	}
+	if options.Pilot > 0 {
+		w.job.Pilot = w.parts[0].Requests
 	}
 	return w
 }
@@ -127,6 +129,55 @@ func (w *world) owned() {
 			w.Fatalf("request %d has %d owners [J2]", r, owners[r])
 		}
 	}
+	w.piloted()
+}
+
+// pilots returns how many requests the pilot has, and how many of them may still be sent.
+func (w *world) pilots() (requests, open int64) {
+	if w.job.Options.Pilot == 0 {
+		return 0, 0
+	}
+	requests = w.parts[0].Requests
+	dropped := map[int64]bool{}
+	for _, p := range w.parts {
+		if p.State == job.Dropped {
+			for _, r := range w.requests(p.Sources) {
+				dropped[r] = true
+			}
+		}
+	}
+	for r := range requests {
+		if !w.final[r] && !dropped[r] {
+			open++
+		}
+	}
+	return requests, open
+}
+
+// piloted checks that no request behind those of the pilot was given to a batch before these were final [J13].
+func (w *world) piloted() {
+	w.Helper()
+	requests, open := w.pilots()
+	for _, p := range w.parts {
+		for _, r := range w.requests(p.Sources) {
+			if open > 0 && r >= requests && p.State != job.Planned && p.State != job.Dropped {
+				w.Fatalf("request %d is in part %d, which is %s, and %d of the pilot are open [J13]", r, p.Number, p.State, open)
+			}
+		}
+	}
+}
+
+// held resumes a job that is held, which is to be one whose pilot has failed.
+func (w *world) held() {
+	w.Helper()
+	requests, open := w.pilots()
+	notDone := requests - w.job.Counts.Done
+	if open > 0 || w.job.Hold.Reason != job.HeldByPilot || !w.job.Options.PilotFailures.Exceeded(notDone, requests) {
+		w.Fatalf("it is held for %+v, and of its pilot's %d requests %d are not done", w.job.Hold, requests, notDone)
+	}
+	w.holds++
+	w.job.Hold = nil
+	w.advance()
 }
 
 // play lets Gemini and the workers do one thing, and reports whether there was one to do.
@@ -190,7 +241,13 @@ func (w *world) collect(p *job.Part, requests []int64) {
 func (w *world) run() {
 	w.Helper()
 	w.advance()
-	for w.job.Phase == job.Running {
+	for rounds := 0; w.job.Phase == job.Running; rounds++ {
+		if rounds > 10_000 {
+			w.Fatalf("it never ends: %+v", w.job)
+		}
+		if w.job.Hold != nil {
+			w.held()
+		}
 		if !w.play() {
 			w.now = w.now.Add(time.Hour)
 		}
@@ -213,7 +270,8 @@ func (w *world) run() {
 
 func TestNext(t *testing.T) {
 	for seed := range uint64(300) {
-		w := newWorld(t, seed, int64(1+seed%97), job.Options{MaxRequestsPerBatch: int64(1 + seed%13)})
+		size := int64(1 + seed%13)
+		w := newWorld(t, seed, int64(1+seed%97), job.Options{MaxRequestsPerBatch: size, Pilot: int64(seed/4) % (size + 1)})
 		switch seed % 4 {
 		case 1:
 			w.bad[int64(seed)%w.job.Input.Requests] = true
@@ -229,6 +287,10 @@ func TestNext(t *testing.T) {
 			}
 		}
 		w.run()
+		failed := seed%4 == 3 && w.job.Options.Pilot > 0 && w.parts[0].Requests < w.job.Input.Requests
+		if w.holds > 1 || failed != (w.holds == 1) && seed%4 != 1 && seed%4 != 2 {
+			t.Errorf("seed %d: it was held %d times", seed, w.holds)
+		}
 		if seed%4 == 0 && len(w.final) != int(w.job.Input.Requests) {
 			t.Errorf("seed %d: %d of %d requests are final", seed, len(w.final), w.job.Input.Requests)
 		}

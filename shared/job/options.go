@@ -77,6 +77,19 @@ func (o Options) Problems() operation.Problems {
 		problems.Add("stopAfter", "it must be a number of requests or a share such as 1%%, not %q", string(o.StopAfter))
 	}
 	between("priority", int64(o.Priority), -MostPriority, MostPriority)
+	if o.Pilot != 0 {
+		between("pilot", o.Pilot, 1, o.MaxRequestsPerBatch)
+	}
+	if !(o.MaxCost >= 0 && o.MaxCost <= mostDollars) { // NaN is neither
+		problems.Add("maxCost", "it must be an amount of dollars from 0 to %d, not %v", int64(mostDollars), o.MaxCost)
+	}
+	switch {
+	case !o.PilotFailures.valid():
+		problems.Add("pilotFailures", "it must be a number of requests or a share such as 5%%, not %q",
+			string(o.PilotFailures))
+	case o.Pilot == 0 && o.PilotFailures != "":
+		problems.Add("pilotFailures", "it is of a pilot, and there is none; say of how many requests one is")
+	}
 	return problems
 }
 
@@ -112,6 +125,9 @@ func (o Options) differences(other Options) []difference {
 		{"cancelAfterSeconds", strconv.FormatInt(o.CancelAfterSeconds, 10), strconv.FormatInt(other.CancelAfterSeconds, 10)},
 		{"deadline", instant(o.Deadline), instant(other.Deadline)},
 		{"priority", fmt.Sprint(o.Priority), fmt.Sprint(other.Priority)},
+		{"pilot", fmt.Sprint(o.Pilot), fmt.Sprint(other.Pilot)},
+		{"pilotFailures", string(o.PilotFailures), string(other.PilotFailures)},
+		{"maxCost", fmt.Sprint(o.MaxCost), fmt.Sprint(other.MaxCost)},
 	}
 	return slices.DeleteFunc(all, func(d difference) bool { return d.a == d.b })
 }

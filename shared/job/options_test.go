@@ -22,6 +22,9 @@ func TestOptionsProblems(t *testing.T) {
 		"validate":            func(o *job.Options) { o.Validate = "xml" },
 		"maxFailures":         func(o *job.Options) { o.MaxFailures = "-1" },
 		"stopAfter":           func(o *job.Options) { o.StopAfter = "101%" },
+		"pilot":               func(o *job.Options) { o.Pilot = -1 },
+		"maxCost":             func(o *job.Options) { o.MaxCost = -1 },
+		"pilotFailures":       func(o *job.Options) { o.PilotFailures = "5%" },
 	} {
 		bad := good
 		spoil(&bad)
@@ -44,6 +47,7 @@ func TestOptionsTaken(t *testing.T) {
 		},
 		{Model: "m", Validate: "json", MaxFailures: "0", StopAfter: "7"},
 		{Model: "m", MaxFailures: "0%", StopAfter: "100%"},
+		{Model: "m", MaxRequestsPerBatch: 7, Pilot: 7}, {Model: "m", Pilot: 1, PilotFailures: "0"},
 	} {
 		if problems := o.WithDefaults().Problems(); problems != nil {
 			t.Errorf("%+v: %v", o, problems)
@@ -59,10 +63,18 @@ func TestOptionsRefused(t *testing.T) {
 		}
 	}
 	for _, tolerance := range []job.Tolerance{"x", "x%", "%", "-1", "-1%", "100.1%", "1.5", "1 %"} {
-		o := job.Options{Model: "m", MaxFailures: tolerance, StopAfter: tolerance}.WithDefaults()
-		if problems := o.Problems(); len(problems) != 2 {
+		o := job.Options{Model: "m", MaxFailures: tolerance, StopAfter: tolerance, Pilot: 1, PilotFailures: tolerance}
+		if problems := o.WithDefaults().Problems(); len(problems) != 3 {
 			t.Errorf("%q: %v", tolerance, problems)
 		}
+	}
+}
+
+// A pilot has a tolerance of its own, and no more requests than a batch: it is one.
+func TestOptionsPilot(t *testing.T) {
+	o := job.Options{Model: "m", MaxRequestsPerBatch: 7, Pilot: 8}.WithDefaults()
+	if problems := o.Problems(); len(problems) != 1 || problems[0].Field != "pilot" || o.PilotFailures != "5%" {
+		t.Errorf("%v, %+v", problems, o)
 	}
 }
 

@@ -128,7 +128,8 @@ type Part struct {
 	// Results are what a collect has stored so far. They are complete once the part is COLLECTED.
 	Results
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
-	// WaitingSince is CreatedAt while the part is open, and else absent: a job's open parts are found by it.
+	// WaitingSince is CreatedAt while the part is open, and else absent: a job's open parts are found by it. A part of
+	// the pilot has the time of the job, and so is before all others [J13].
 	WaitingSince time.Time `json:"waitingSince,omitzero" firestore:"waitingSince,omitempty"`
 	ExpireAt     time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
@@ -146,7 +147,19 @@ type Results struct {
 	Seen   []Object `json:"seen,omitempty" firestore:"seen,omitempty"`
 	Counts Counts   `json:"counts,omitzero" firestore:"counts,omitempty"`
 	Usage  Usage    `json:"usage,omitzero" firestore:"usage,omitempty"`
+	// Failures are examples of those that ended otherwise than done.
+	Failures []Failure `json:"failures,omitempty" firestore:"failures,omitempty"`
 }
+
+// A Failure is a request that ended otherwise than done, as an example for people.
+type Failure struct {
+	Key     string  `json:"key" firestore:"key"`
+	Outcome Outcome `json:"outcome" firestore:"outcome"`
+	Why     string  `json:"why,omitempty" firestore:"why,omitempty"`
+}
+
+// MostFailures bounds the examples of a part, and those of a job.
+const MostFailures = 5
 
 // Counts are the numbers of requests by their final outcome.
 type Counts struct {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
@@ -66,6 +67,21 @@ func (l Jobs) Change(ctx context.Context, key operation.Key, limits job.Limits, 
 		return changed
 	})
 	return stands, err
+}
+
+// Alerted records that an alert has said that a job is held since a time, so that no other does. Errors: ErrNoJob;
+// else as Ingest. Calling it again is safe: another hold stays as it is.
+func (l Jobs) Alerted(ctx context.Context, key operation.Key, since time.Time) error {
+	return l.retry(ctx, "recording an alert about "+string(key), func(int) error {
+		j, _, err := l.job(ctx, key)
+		if err != nil || j.Hold == nil || j.Hold.Alerted || !j.Hold.At.Equal(since) {
+			return err
+		}
+		hold := *j.Hold
+		hold.Alerted = true
+		j.Hold = &hold
+		return l.commit(ctx, writeJob(j))
+	})
 }
 
 // decide changes a job on an operator's decision, and advances it. change reports whether it changed anything.

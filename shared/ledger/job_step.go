@@ -28,6 +28,9 @@ func (l Jobs) Cut(
 				Key: operation.PartKey(j.Key, next.Parts), Number: next.Parts, Round: 1, State: job.Planned,
 				Sources: []job.Source{r}, Requests: r.Requests, Bytes: r.Length, CreatedAt: now, WaitingSince: now,
 			}
+			if p.Number == 1 && j.Options.Pilot > 0 {
+				next.Pilot, p.WaitingSince = r.Requests, j.CreatedAt
+			}
 			parts = append(parts, writePart(StoredPart{Part: p, doc: Document{Path: partPath(p.Key)}}))
 		}
 		if done {

@@ -55,6 +55,9 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 		return JobSubmitted{}, err
 	}
 	r.Options = r.Options.WithDefaults()
+	if err := l.priced(r.Options).Err(); err != nil {
+		return JobSubmitted{}, err
+	}
 	var result JobSubmitted
 	var messages []Message
 	created := false // perhaps by a commit whose answer was lost
@@ -94,7 +97,7 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 		_, write := l.writeRecord(docs[1], p.record, now)
 		j := StoredJob{doc: docs[0], Job: job.Job{
 			Key: r.Key, Options: r.Options, Input: r.Input, Storage: r.Storage, JobKind: r.JobKind, Phase: job.Splitting,
-			Redrives: r.Redrive.Of, CreatedAt: now, SteppedAt: now,
+			Redrives: r.Redrive.Of, CreatedAt: now, SteppedAt: now, Price: l.settings.Prices.Of(r.Options.Model),
 		}}
 		plan := writeJob(j)
 		redriven, err := r.Redrive.write(docs[2:], r.Key, now)
@@ -109,6 +112,14 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 	}
 	result.PublishErr = l.send(ctx, messages)
 	return result, nil
+}
+
+// priced returns what is wrong with options that limit a cost which cannot be known.
+func (l *protocol) priced(o job.Options) (problems operation.Problems) {
+	if o.MaxCost > 0 && l.settings.Prices.Of(o.Model) == nil {
+		problems.Add("maxCost", "%s has no price in OPLEDGER_PRICES, so that it cannot be kept; add one", o.Model)
+	}
+	return problems
 }
 
 // Differs returns ErrJobDiffers where the request is for another job than the one that has its id.

@@ -38,6 +38,8 @@ type Settings struct {
 	EnqueuedTokens job.Quotas
 	Rules          []Rule
 	Transitions    operation.Transitions
+	// Prices are those that jobs get at their submission.
+	Prices job.Prices
 	// RestoredAt is when the store was last restored from a backup; zero: never. Fences continue
 	// from it [S6].
 	RestoredAt time.Time

@@ -37,6 +37,7 @@ func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
 	}
 	p.count.add(&p.count.Running)
 	p.alertWaiting(ctx, advanced)
+	p.alertHeld(ctx, advanced.Job)
 	if due.DefersAlert { // it is stuck, unless it has taken a step since its last look-up
 		p.alertStuck(ctx, claimed)
 	}
@@ -57,4 +58,16 @@ func (p *pass) alertWaiting(ctx context.Context, a ledger.Advanced) {
 	}
 	p.Log.ErrorContext(ctx, "a job has had no room for its next batch for a long time", "event", "alert", "reason", reason,
 		"operation", a.Job.Key, "since", a.Job.SteppedAt, "model", a.Job.Options.Model, "tokens", a.Wants.Tokens)
+}
+
+// alertHeld alerts that opledger holds a job, and records it: a pass that dies in between lets the next alert again.
+func (p *pass) alertHeld(ctx context.Context, j job.Job) {
+	if !j.AlertsHold() {
+		return
+	}
+	p.Log.ErrorContext(ctx, "a job is held: it starts nothing until someone resumes or cancels it", "event", "alert",
+		"reason", "job-held", "operation", j.Key, "hold", j.Hold.Reason, "why", j.Hold.Why)
+	if err := p.Ledger.Jobs.Alerted(ctx, j.Key, j.Hold.At); err != nil {
+		p.count.fail(ctx, "recording an alert about a job", err)
+	}
 }

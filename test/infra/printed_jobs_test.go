@@ -52,7 +52,7 @@ var ofJobs = []situation{
 	}, []string{"jobs", "overdue", "passes"}},
 	{"jobs: another has all tokens of the model for six hours", func(w *world) {
 		w.hasJob()
-		w.submittedJob("jobs/second")
+		w.submittedJob("jobs/second", 1, job.Options{})
 		w.step(job.StepSplit, nil)
 		w.forget()
 		w.clock.Advance(6 * time.Hour)
@@ -100,6 +100,16 @@ var ofJobs = []situation{
 		w.clock.Advance(20 * time.Minute)
 		w.pass(nil)
 	}, []string{"jobs", "passes"}},
+	{"jobs: its pilot has failed", func(w *world) {
+		w.sim.Close()
+		w.sim = geminisim.New(geminisim.Config{Now: w.clock.Now, Faults: geminisim.Faults{Blocked: 1}})
+		w.hasJobOf(2, job.Options{Pilot: 1})
+		w.forget()
+		w.startedAndEnded(geminisim.StateSucceeded)
+		w.step(job.StepCollect, nil)
+		w.clock.Advance(15 * time.Minute)
+		w.pass(nil)
+	}, []string{"effects", "jobs", "passes"}},
 	ofJob("a batch is cancelled elsewhere", func(w *world) {
 		w.startedAndEnded(geminisim.StateCancelled)
 		w.step(job.StepCollect, nil)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -89,23 +90,30 @@ func (w *world) allTaken() {
 }
 
 // hasJob submits the job, of one request, and lets the function split it.
-func (w *world) hasJob() {
+func (w *world) hasJob() { w.hasJobOf(1, job.Options{}) }
+
+// hasJobOf submits the job, of so many requests, and lets the function split it.
+func (w *world) hasJobOf(requests int, options job.Options) {
 	w.Helper()
-	w.submittedJob(theJob)
+	w.submittedJob(theJob, requests, options)
 	w.step(job.StepSplit, nil)
 }
 
-// submittedJob submits a job of one request, which has as many tokens as its model may.
-func (w *world) submittedJob(key operation.Key) {
+// submittedJob submits a job of so many requests.
+func (w *world) submittedJob(key operation.Key, requests int, options job.Options) {
 	w.Helper()
-	const input = `{"key":"review-1","request":{"contents":[{"parts":[{"text":"Hi"}]}]}}` + "\n"
+	input := ""
+	for i := range requests {
+		input += fmt.Sprintf(`{"key":"review-%d","request":{"contents":[{"parts":[{"text":"Hi"}]}]}}`+"\n", i+1)
+	}
 	sum := sha256.Sum256([]byte(input))
-	in := job.Input{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(input)), Requests: 1}
+	in := job.Input{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(input)), Requests: int64(requests)}
+	options.Model = "gemini-3.5-flash"
 	s := w.kept()
 	_, err := s.Create(w.Context(), files.Input(key, in.SHA256), strings.NewReader(input))
 	if err == nil {
 		_, err = files.Accept(w.Context(), w.ledger, s, ledger.JobRequest{
-			Key: key, Options: job.Options{Model: "gemini-3.5-flash"}, Input: in,
+			Key: key, Options: options, Input: in,
 		})
 	}
 	if err != nil {

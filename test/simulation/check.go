@@ -109,6 +109,7 @@ func (c *checker) committed(writes []ledger.Write) {
 	for _, w := range writes {
 		if j, ok := w.Data.(job.Job); ok {
 			c.conserved(j)
+			c.piloted(j)
 		}
 		if _, ok := w.Data.(ledger.Marks); ok {
 			for _, d := range c.w.store.documents {

@@ -38,7 +38,7 @@ func (c *checker) held(was, is job.Job) {
 	s, met := c.w.submissionOf(is.Key), c.w.gate.met
 	switch {
 	case was.Hold == nil && is.Hold != nil:
-		c.must(s.paused, "%s is held, and no operator has paused it [J11]", is.Key)
+		c.must(s.paused || is.Hold.Reason == job.HeldByPilot, "%s is held, and no operator has paused it [J11]", is.Key)
 		s.heldAt = time.Now()
 		met[metPaused]++
 	case was.Hold != nil && is.Hold == nil:
@@ -218,6 +218,41 @@ func (c *checker) conserved(j job.Job) {
 	for _, l := range s.inputOf(j).lines {
 		c.must(times[l.Key] > 0, "%s: %s is in no part [J7]", j.Key, l.Key)
 		c.must(times[l.Key] < 2, "%s: %s is in %d parts [J2]", j.Key, l.Key, times[l.Key])
+	}
+}
+
+// piloted checks that nothing behind the pilot of a job is started before all requests of that are final, nor then
+// while too many of them are not done, unless an operator has resumed the job [J13].
+func (c *checker) piloted(j job.Job) {
+	parts := c.partsOf(j.Key)
+	if s := c.w.submissionOf(j.Key); s == nil || s.resumed || j.Options.Pilot == 0 || len(parts) == 0 {
+		return
+	}
+	o := c.w.objects
+	pilot := o.requestsOf(parts[0].Sources)
+	final, done := map[string]bool{}, int64(0)
+	for _, p := range parts {
+		for _, l := range o.outcomesOf(p.Final) {
+			if p.State == job.Consumed && slices.Contains(pilot, l.Key) {
+				final[l.Key] = true
+				done += l.Outcome.Counts().Done
+			}
+		}
+		if p.State == job.Dropped {
+			for _, key := range o.requestsOf(p.Sources) {
+				final[key] = true
+			}
+		}
+	}
+	requests := int64(len(pilot))
+	open := slices.ContainsFunc(pilot, func(key string) bool { return !final[key] })
+	for _, p := range parts {
+		rest := !slices.Contains(pilot, o.requestsOf(p.Sources)[0]) && p.State != job.Planned && p.State != job.Dropped
+		c.must(!rest || !open && !j.Options.PilotFailures.Exceeded(requests-done, requests),
+			"%s is %s, and of its pilot's %d requests %d are done [J13]", p.Key, p.State, requests, done)
+	}
+	if j.Hold != nil {
+		c.w.gate.met[metPilotHeld]++
 	}
 }
 

@@ -46,6 +46,7 @@ const (
 	NoHold       // a job that is held seems not to be [J11]
 	NoDeadline   // a deadline seems to be far [J12]
 	NoReserved   // what other jobs have reserved is not seen [J10]
+	NoPilot      // a job that has a pilot seems to have none [J13]
 )
 
 // String names the flaw as a test's name does.
@@ -54,7 +55,7 @@ func (f Flaw) String() string {
 		"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit",
 		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap", "by-position",
 		"no-first", "no-wait", "no-intent", "all-again", "no-creations", "no-rounds", "early-end", "no-seen",
-		"no-effects", "by-place", "no-fence-named", "no-hold", "no-deadline", "no-reserved",
+		"no-effects", "by-place", "no-fence-named", "no-hold", "no-deadline", "no-reserved", "no-pilot",
 	}[f]
 }
 
@@ -77,7 +78,7 @@ func (f Flaw) Rules() []string {
 		NoFirst: {"J1"}, NoWait: {"J2"}, NoIntent: {"J3"}, AllAgain: {"J4"}, NoCreations: {"J5"}, NoRounds: {"J5"},
 		EarlyEnd: {"J6"}, NoSeen: {"J7"}, NoEffects: {"J8"}, ByPlace: {"J9"}, NoFenceNamed: {"J4", "J7"},
 		NoHold: {"J11"}, NoDeadline: {"J12"},
-		NoReserved: {"J10"},
+		NoReserved: {"J10"}, NoPilot: {"J13"},
 	}[f]
 }
 

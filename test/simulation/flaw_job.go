@@ -15,7 +15,7 @@ import (
 func JobFlaws() []Flaw {
 	return []Flaw{
 		NoFirst, NoWait, NoIntent, AllAgain, NoCreations, NoRounds, EarlyEnd, NoSeen, NoEffects, ByPlace, NoFenceNamed,
-		NoHold, NoDeadline, NoReserved,
+		NoHold, NoDeadline, NoReserved, NoPilot,
 	}
 }
 
@@ -47,6 +47,9 @@ func (f Flaw) showsOfJob(into any) {
 	}
 	if s, ok := into.(*ledger.RunningBatches); ok && f == NoReserved {
 		s.Tokens = nil
+	}
+	if j, ok := into.(*job.Job); ok && f == NoPilot {
+		j.Pilot = 0
 	}
 	p, ok := into.(*job.Part)
 	switch {

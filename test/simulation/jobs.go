@@ -108,6 +108,11 @@ func (w *World) addSubmission(i int) {
 			Priority: i,
 		},
 	}
+	o := &s.options
+	o.Pilot = min(drawn(w, []int64{0, 0, 0, 1, 2}), o.MaxRequestsPerBatch)
+	if o.Pilot > 0 {
+		o.PilotFailures = drawn(w, []job.Tolerance{"", "0", "50%"})
+	}
 	if poison := w.gate.choose(Plan, 3*requests); poison < requests {
 		s.poison = fmt.Sprintf("k%d", poison)
 	}
@@ -202,12 +207,12 @@ func (w *World) pauseJob(s *submission) {
 	})
 }
 
-// resumeJob lets a job go on that was paused.
+// resumeJob lets a job go on that was paused, or that opledger holds, once an alert has said so.
 func (w *World) resumeJob(s *submission) {
 	held := false
-	w.gate.event("an operator looks whether "+string(s.key)+" is paused", func() {
+	w.gate.event("an operator looks whether "+string(s.key)+" is held", func() {
 		j, _ := w.jobOf(s.key)
-		if held = j.Hold != nil; held {
+		if held = j.Hold != nil && (j.Hold.Reason == job.HeldByOperator || j.Hold.Alerted); held {
 			s.resumed = true
 		}
 	})
@@ -247,7 +252,7 @@ func (w *World) releasePart(s *submission, endless bool) {
 }
 
 // restJobs lets time pass, with a pass whenever something is due, until nothing is left to do. An operator
-// replays what is DEAD, and releases what never ends.
+// replays what is DEAD, releases what never ends, and resumes what is held.
 func (w *World) restJobs() {
 	const most = 3 * restPasses
 	for range most {

@@ -33,6 +33,7 @@ const (
 	metPaused       = "a job is paused"
 	metResumed      = "a job is resumed"
 	metDeadline     = "a job's deadline is reached"
+	metPilotHeld    = "a job is held for its pilot"
 	metDiffers      = "another job has the id"
 	metChunk        = "a collect goes on where another stopped"
 )

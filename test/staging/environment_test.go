@@ -49,6 +49,7 @@ func values() map[string]string {
 		"OPLEDGER_RESULTS_KEPT":          "1008h",
 		"OPLEDGER_MAX_BATCHES":           "80",
 		"OPLEDGER_ENQUEUED_TOKENS":       "",
+		"OPLEDGER_PRICES":                "",
 		"OPLEDGER_RESTORED_AT":           "",
 		"OPLEDGER_EFFECTS":               "",
 		"OPLEDGER_TERMINAL_TRANSITIONS":  "",

@@ -94,6 +94,17 @@ func (v jobView) Tone() phrase.Tone { return tone(v.State) }
 // Tokens are what the results that were read have used; empty before the first.
 func (v jobView) Tokens() string { return tokens(v.Usage) }
 
+// CostWords say what the job has cost so far; empty where its model has no price.
+func (v jobView) CostWords() string {
+	if v.Price == nil {
+		return ""
+	}
+	return phrase.Dollars(v.EstimatedCost) + ", estimated by the tokens that were counted"
+}
+
+// PilotWords say what waits for the job's pilot.
+func (v jobView) PilotWords() string { return phrase.Pilot(v.Progress) }
+
 // Objects are the results in job storage, each with its size; none before the job has ended.
 func (v jobView) Objects() (all []string) {
 	for _, o := range []job.Object{v.Output.Results, v.Output.Failed, v.Output.Unmatched} {

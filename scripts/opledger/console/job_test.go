@@ -34,6 +34,7 @@ func TestJobPage(t *testing.T) {
 		"80,000 requests: 9,000 done, 70 refused, 5 failed, 20 invalid, 5 truncated, 70,900 open", "1 of 8 collected, ",
 		"4 running or starting, 2 waiting for a free one", "at most 4 run at once", "1 of 3 at most",
 		"Gemini's quota since ", "00003", "900 requests",
+		"First failures", "review-<17>", " invalid: it is no JSON: <script>",
 		"2.1 M tokens: input 2,000,000 (1,000 of it cached), output 90,000, thinking 7", "gemini-3.5-flash",
 		"gs://bucket/jobs", "opledger results jobs/nightly --store sqlite:demo.db", "1 line", "Parts", "CONSUMED",
 		"9,000", "nightly-1")

@@ -144,6 +144,9 @@ func (w *world) collect(key operation.Key, number int, counts job.Counts, again 
 	p := w.part(key, number)
 	p.State, p.Counts = job.Collected, counts
 	p.Usage = job.Usage{Input: 2_000_000, Output: 90_000, Cached: 1000, Thinking: 7}
+	if counts.NotDone() > 0 {
+		p.Failures = []job.Failure{{Key: "review-<17>", Outcome: job.OutcomeInvalid, Why: "it is no JSON: " + hostile}}
+	}
 	if again > 0 {
 		p.Again = []job.Source{{Object: "again", Length: 1000, Requests: again}}
 	}

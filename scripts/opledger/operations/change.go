@@ -18,6 +18,7 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 	d := decision.Decider{Outside: outside}
 	var maxBatches int
 	var maxFailures, stopAfter, deadline string
+	var maxCost float64
 	cmd := &cobra.Command{
 		Use:   "change JOB --reason TEXT",
 		Short: "Change limits of a job while it runs",
@@ -34,6 +35,7 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 				"max-batches":  func() { limits.MaxBatches = &maxBatches },
 				"max-failures": func() { limits.MaxFailures = (*job.Tolerance)(&maxFailures) },
 				"stop-after":   func() { limits.StopAfter = (*job.Tolerance)(&stopAfter) },
+				"max-cost":     func() { limits.MaxCost = &maxCost },
 			} {
 				if cmd.Flags().Changed(flag) {
 					limit()
@@ -62,6 +64,7 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 		"start nothing more after this many requests, or this share, are not done; '': never")
 	cmd.Flags().StringVar(&deadline, "deadline", "",
 		"from then on start nothing more, and cancel what runs: 07:00, 2026-11-24T07:00:00Z or 8h; '': never")
+	cmd.Flags().Float64Var(&maxCost, "max-cost", 0, "spend at most this many dollars, estimated; 0: no limit")
 	return cmd
 }
 
@@ -69,7 +72,7 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 func usageOf(limits job.Limits, now time.Time, wrong error) error {
 	if limits == (job.Limits{}) {
 		return terminal.Usage(errors.New("there is nothing to change: give --max-batches, --max-failures, --stop-after or " +
-			"--deadline"))
+			"--deadline, or --max-cost"))
 	}
 	var problems []error
 	if wrong != nil {

@@ -79,7 +79,17 @@ func (v jobView) lines(out *terminal.Table) {
 		out.Line("  gathered", phrase.Amount(p.Gathered, "request")+" to be sent again, until they fill a batch, nothing "+
 			"else runs, or an hour is over")
 	}
+	if p.Pilot > 0 && !p.Ended() {
+		out.Line("  pilot", phrase.Pilot(p))
+	}
+	if p.Price != nil {
+		out.Line("  cost", fmt.Sprintf("%s, estimated by the tokens that were counted; cached input at the full price",
+			phrase.Dollars(p.EstimatedCost)))
+	}
 	v.decisions(out)
+	for _, failure := range p.Failures {
+		out.Line("  not done", phrase.NotDone(failure))
+	}
 	for _, object := range []struct {
 		label string
 		job.Object

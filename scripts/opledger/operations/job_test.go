@@ -41,7 +41,8 @@ func submitJob(t *testing.T, f commandtest.File, requests int) (variables []stri
 func TestJobFromEndToEnd(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
-	served := commandtest.Serving(t, nil, "--simulate", "--faults", "none", "--speed", "1000", "--store", f.Store())
+	prices := []string{"OPLEDGER_PRICES=gemini-3.5-flash=1000/5000"} // the commands take them from the ledger
+	served := commandtest.Serving(t, prices, "--simulate", "--faults", "none", "--speed", "1000", "--store", f.Store())
 	defer served.Stop()
 	variables := submitJob(t, f, 5)
 	const line = "batches 3 of 3, round 1 of 3 · done 5 · open 0 · "
@@ -73,10 +74,12 @@ func TestJobFromEndToEnd(t *testing.T) {
 		t.Errorf("failed: %q", s.Out)
 	}
 	commandtest.Run(t, variables, "show", "jobs/nightly").Want(t, terminal.ExitDone).Says(t, "  model ",
-		"SUCCEEDED · "+line, "\n00003 ", "  results ", "/results.jsonl, ")
+		"SUCCEEDED · "+line, " · about $", "\n  cost ", ", estimated by the tokens", "\n00003 ", "  results ",
+		"/results.jsonl, ")
 	commandtest.Run(t, variables, "show", "jobs/nightly/00003").Want(t, terminal.ExitDone).Says(t, "CONSUMED",
 		"  requests ", "job-start", "opledger show batches/")
-	commandtest.Run(t, variables, "usage").Want(t, terminal.ExitDone).Says(t, "reviews  gemini-3.5-flash  1     5  ")
+	commandtest.Run(t, variables, "usage").Want(t, terminal.ExitDone).Says(t,
+		"reviews  gemini-3.5-flash  1     5  ", "  $")
 	commandtest.Run(t, variables, "cancel", "jobs/nightly", "--reason", "r").Want(t, terminal.ExitFailed,
 		"its batches have all ended").Complaint(t)
 	forgetJob(t, f, variables)

@@ -45,7 +45,7 @@ func TestChange(t *testing.T) {
 		return commandtest.Run(t, variables, append([]string{"change", "jobs/nightly", "--by", "kim"}, more...)...)
 	}
 	change("--reason", "r").Want(t, terminal.ExitUsage, "give --max-batches, --max-failures, --stop-after or "+
-		"--deadline").Complaint(t)
+		"--deadline, or --max-cost").Complaint(t)
 	change("--max-batches", "0", "--stop-after", "x", "--reason", "r").Want(t, terminal.ExitUsage,
 		"--max-batches: it must be from 1 to 100", "--stop-after: it must be a number").Complaint(t)
 	change("--max-batches", "5").Want(t, terminal.ExitUsage, "--reason").Complaint(t)

@@ -30,12 +30,34 @@ type usageGroup struct {
 	Requests int64     `json:"requests"`
 	Done     int64     `json:"done"`
 	Usage    job.Usage `json:"usage"`
+	// EstimatedCost is what the usage costs, in dollars, by the prices that the jobs were submitted with. Unpriced are
+	// the jobs that had none.
+	EstimatedCost float64 `json:"estimatedCost,omitempty"`
+	Unpriced      int     `json:"jobsWithoutPrice,omitempty"`
 }
 
 // add adds a job.
 func (g *usageGroup) add(j job.Job) {
 	g.Jobs, g.Requests, g.Done = g.Jobs+1, g.Requests+j.Input.Requests, g.Done+j.Counts.Done
 	g.Usage = g.Usage.Add(j.Usage)
+	if j.Price == nil {
+		g.Unpriced++
+	} else {
+		g.EstimatedCost += j.Price.Cost(j.Usage)
+	}
+}
+
+// cost says what the jobs have cost together.
+func (g *usageGroup) cost() string {
+	switch {
+	case g.Unpriced == g.Jobs:
+		return "-"
+	case g.Unpriced > 0:
+		return fmt.Sprintf("%s, and %s without a price", phrase.Dollars(g.EstimatedCost),
+			phrase.Amount(int64(g.Unpriced), "job"))
+	default:
+		return phrase.Dollars(g.EstimatedCost)
+	}
 }
 
 // usageFields are what --by takes.
@@ -49,8 +71,9 @@ func NewUsage(outside terminal.Environment) *cobra.Command {
 		Use:   "usage",
 		Short: "Show how many tokens jobs have used",
 		Long: "Adds up the tokens of jobs by their kind and model: what Gemini counted in each result that was read, of\n" +
-			"requests that were refused or failed, too. Thinking is paid as output; cached is a part of input. It reads\n" +
-			"two documents of each job. A job whose record has expired, $OPLEDGER_RETENTION after its end, is not\n" +
+			"requests that were refused or failed, too. Thinking is paid as output; cached is a part of input. The cost\n" +
+			"is an estimate by $OPLEDGER_PRICES of when each job was submitted, with cached input at the full price. It\n" +
+			"reads two documents of each job. A job whose record has expired, $OPLEDGER_RETENTION after its end, is not\n" +
 			"counted.",
 		Example: "  opledger usage\n" +
 			"  opledger usage --by model --since 7d --json",
@@ -137,11 +160,12 @@ func printUsage(outside terminal.Environment, groups []usageGroup, since time.Ti
 		return err
 	}
 	out := terminal.NewTable(outside.Out)
-	out.Line("KIND", "MODEL", "JOBS", "REQUESTS", "DONE", "INPUT", "CACHED", "OUTPUT", "THINKING", "TOKENS")
+	out.Line("KIND", "MODEL", "JOBS", "REQUESTS", "DONE", "INPUT", "CACHED", "OUTPUT", "THINKING", "TOKENS",
+		"ESTIMATED COST")
 	for _, g := range groups {
 		out.Line(phrase.Safe(g.Kind), phrase.Safe(g.Model), g.Jobs, phrase.Number(g.Requests), phrase.Number(g.Done),
 			phrase.Number(g.Usage.Input), phrase.Number(g.Usage.Cached), phrase.Number(g.Usage.Output),
-			phrase.Number(g.Usage.Thinking), phrase.Number(g.Usage.Total()))
+			phrase.Number(g.Usage.Thinking), phrase.Number(g.Usage.Total()), g.cost())
 	}
 	return out.End()
 }

@@ -2,7 +2,11 @@ package phrase
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/progress"
@@ -29,6 +33,22 @@ func EstimatedTokens(n int64) string {
 	default:
 		return "about " + Amount(n, "input token")
 	}
+}
+
+// Dollars is an amount of money: "$1,234.50", and below a cent "$0.00042".
+func Dollars(amount float64) string {
+	if amount != 0 && math.Abs(amount) < 0.01 {
+		return "$" + strconv.FormatFloat(amount, 'g', 2, 64)
+	}
+	return "$" + humanize.FormatFloat("#,###.##", amount)
+}
+
+// EstimatedCost says what a job will cost, as far as that is known before it runs.
+func EstimatedCost(p job.Price, requests, inputTokens int64) string {
+	const output = 100
+	return fmt.Sprintf("estimated: %s for the input, and %s for each %d tokens of output per request, thinking included; "+
+		"what is sent again is paid again", Dollars(p.Cost(job.Usage{Input: inputTokens})),
+		Dollars(p.Cost(job.Usage{Output: output * requests})), output)
 }
 
 // Bytes is a size, such as "1.2 GB".
@@ -73,6 +93,9 @@ func Progress(p progress.Progress) string {
 	if tokens := p.Usage.Total(); tokens > 0 {
 		add("%s", Tokens(tokens))
 	}
+	if p.EstimatedCost > 0 {
+		add("about %s", Dollars(p.EstimatedCost))
+	}
 	return strings.Join(append(words, standing(p)...), " · ")
 }
 
@@ -112,6 +135,21 @@ func Held(key operation.Key, h *job.Hold) string {
 
 // Changed says what was changed of a job's options while it ran, when, by whom and why.
 func Changed(c job.Change) string { return Safe(c.What) + ", " + Abandoned(&c.Decided) }
+
+// Pilot says what waits for the pilot of a job.
+func Pilot(p progress.Progress) string {
+	return fmt.Sprintf("the first %s run before the others, which start if at most %s of them are not done",
+		Amount(p.Pilot, "request"), Safe(string(p.Options.PilotFailures)))
+}
+
+// NotDone says what became of a request that was not done.
+func NotDone(f job.Failure) string {
+	words := Safe(f.Key) + ": " + Safe(string(f.Outcome))
+	if f.Why != "" {
+		words += ", " + Safe(f.Why)
+	}
+	return words
+}
 
 // WaitsFor names what the start of a batch waits for.
 func WaitsFor(w job.Wait) string {

@@ -36,7 +36,8 @@ func newSubmitJob(outside terminal.Environment) *cobra.Command {
 			"The same --id with the same input and options is the same job: nothing is started twice. Requests that\n" +
 			"Gemini did not do are sent again in a later batch. Each request is sent at most --max-attempts times, and\n" +
 			"once more for each of its batches that Gemini created twice; opledger show counts those. The command\n" +
-			"needs no API key: the workers of the ledger start the batches.",
+			"needs no API key: the workers of the ledger start the batches. With a price of the model in\n" +
+			"$OPLEDGER_PRICES it prints what the job will cost, as an estimate.",
 		Example: "  opledger submit job reviews.jsonl --id nightly-2026-11-23 --model gemini-3.5-flash --job-kind reviews\n" +
 			"  opledger submit job a.jsonl.gz b.jsonl.gz --id both --model gemini-3.5-flash --key-field custom_id --dry-run\n" +
 			"  zcat *.gz | opledger submit job - --id all --model gemini-3.5-flash --validate json --retry-on invalid",
@@ -66,7 +67,7 @@ func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args [
 		if err != nil {
 			return err
 		}
-		return printDryRun(outside, request, summary)
+		return printDryRun(outside, request, summary, settings.Ledger.Prices.Of(request.Options.Model))
 	}
 	if err := f.agree(ctx, outside, args); err != nil {
 		return err

@@ -70,6 +70,14 @@ func (f *jobFlags) addOptions(flags *pflag.FlagSet) {
 		"is there: 07:00 (the next), 2026-11-24T07:00:00Z or 8h")
 	flags.IntVar(&o.Priority, "priority", o.Priority,
 		fmt.Sprintf("of jobs that wait for room, those of a higher priority go first: from -%d to %[1]d", job.MostPriority))
+	flags.Int64Var(&o.Pilot, "pilot", o.Pilot,
+		"first run this many requests as a batch of their own, and the rest if enough of them are done (default none)")
+	flags.StringVar((*string)(&o.PilotFailures), "pilot-failures", string(o.PilotFailures),
+		"start the rest if at most this many requests of the pilot, or this share, are not done; else the job waits\n"+
+			"for resume or cancel (default "+job.DefaultPilotFailures+")")
+	flags.Float64Var(&o.MaxCost, "max-cost", o.MaxCost,
+		"start no batch beyond this many dollars, as estimated by $OPLEDGER_PRICES; the job waits then for opledger\n"+
+			"change --max-cost or cancel (default no limit)")
 }
 
 // request returns the job that the flags describe, without its input. The error joins every problem.

@@ -14,18 +14,18 @@ func TestSubmitJobFlags(t *testing.T) {
 	s := commandtest.Run(t, []string{"OPLEDGER_STORE=sqlite:none"}, "submit", "job", "none.jsonl", ".", "gs://bucket", "-",
 		"-", "--id", "a b", "--model", "a model", "--max-attempts", "11", "--max-batches", "101", "--retry-on", "refused",
 		"--max-bytes-per-batch", "9XB", "--max-requests-per-batch", "0", "--validate", "xml", "--max-failures", "101%",
-		"--stop-after", "-1", "--metadata", "{")
+		"--stop-after", "-1", "--metadata", "{", "--pilot-failures", "5%")
 	for _, want := range []string{
 		"--id: ", "--model: ", "--max-attempts: it must be from 1 to 10, not 11", "--max-batches: ", "--retry-on: ",
 		`--max-bytes-per-batch: it must be a size such as 200MB or 1.5GiB, not "9XB"`, "--validate: ",
-		"--max-requests-per-batch: ", "--max-failures: ", "--stop-after: ", "metadata: ", "none.jsonl: no such file",
-		". is a folder", "gs://bucket names no object", "-: stdin can be read once",
+		"--max-requests-per-batch: ", "--max-failures: ", "--stop-after: ", "--pilot-failures: ", "metadata: ",
+		"none.jsonl: no such file", ". is a folder", "gs://bucket names no object", "-: stdin can be read once",
 	} {
 		if !strings.Contains(s.Err, want) {
 			t.Errorf("it does not say %q: %s", want, s.Err)
 		}
 	}
-	s.Want(t, terminal.ExitUsage, "15 problems, and nothing was done:").Complaint(t)
+	s.Want(t, terminal.ExitUsage, "16 problems, and nothing was done:").Complaint(t)
 	for _, args := range [][]string{
 		{"submit", "job", "--id", "a", "--model", "m"}, {"submit", "job", "x", "--model", "m"},
 		{"submit", "job", "x", "--id", "a"},

@@ -19,8 +19,8 @@ func printSubmitted(outside terminal.Environment, p progress.Progress, created b
 	if at := p.Options.Deadline; !at.IsZero() {
 		became += ", until " + phrase.LocalTime(at)
 	}
-	return outside.Print(map[string]any{"job": p, "created": created, "batches": batches}, "%s; %s",
-		size(p.Key, p.Input.Requests, batches, p.Input.Tokens), became)
+	return outside.Print(map[string]any{"job": p, "created": created, "batches": batches}, "%s; %s%s",
+		size(p.Key, p.Input.Requests, batches, p.Input.Tokens), became, estimate(p.Price, p.Input.Requests, p.Input.Tokens))
 }
 
 // size says how large a job is.
@@ -29,13 +29,29 @@ func size(key operation.Key, requests int64, batches int, tokens int64) string {
 		phrase.Amount(int64(batches), "batch"), phrase.EstimatedTokens(tokens))
 }
 
-func printDryRun(outside terminal.Environment, request ledger.JobRequest, s job.Summary) error {
+// estimate is the line that says what a job will cost; empty where there is no price.
+func estimate(price *job.Price, requests, tokens int64) string {
+	if price == nil {
+		return ""
+	}
+	return "\n" + phrase.EstimatedCost(*price, requests, tokens)
+}
+
+func printDryRun(
+	outside terminal.Environment, request ledger.JobRequest, s job.Summary, price *job.Price,
+) error {
+	pilot := ""
+	if o := request.Options.WithDefaults(); o.Pilot > 0 {
+		pilot = fmt.Sprintf("\nfirst %s; the rest if at most %s of them are not done",
+			phrase.Amount(s.Batches[0].Requests, "request"), phrase.Safe(string(o.PilotFailures)))
+	}
 	sent := s.Requests * int64(request.Options.MaxAttempts)
 	return outside.Print(map[string]any{
 		"job": request.Key, "requests": s.Requests, "bytes": s.Bytes, "tokens": s.Tokens, "sha256": s.SHA256,
-		"batches": len(s.Batches), "mostSent": sent,
+		"batches": len(s.Batches), "mostSent": sent, "price": price,
 	},
-		"%s, %s; nothing was created\nit would send at most %s: each at most %s",
+		"%s, %s; nothing was created\nit would send at most %s: each at most %s%s%s",
 		size(request.Key, s.Requests, len(s.Batches), s.Tokens), phrase.Bytes(s.Bytes), phrase.Amount(sent, "request"),
-		phrase.Counted(request.Options.MaxAttempts, "time"))
+		phrase.Counted(request.Options.MaxAttempts, "time"), pilot,
+		estimate(price, s.Requests, s.Tokens))
 }

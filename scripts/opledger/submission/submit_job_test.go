@@ -64,7 +64,7 @@ func TestSubmitJob(t *testing.T) {
 	options := []string{
 		"--max-requests-per-batch", "10", "--max-attempts", "2", "--job-kind", "reviews", "--metadata", `{"day":"23"}`,
 		"--retry-on", "invalid,truncated", "--validate", "json", "--max-failures", "1%", "--stop-after", "5",
-		"--max-bytes-per-batch", "1MiB", "--max-batches", "3",
+		"--max-bytes-per-batch", "1MiB", "--max-batches", "3", "--pilot", "5", "--pilot-failures", "1",
 	}
 	s := commandtest.Run(t, variables, jobArgs(input, options...)...).Want(t, terminal.ExitDone)
 	if want := "jobs/nightly: 25 requests, 3 batches, about 350 input tokens; accepted\n"; s.Out != want {
@@ -74,6 +74,7 @@ func TestSubmitJob(t *testing.T) {
 	if want := (job.Options{
 		Model: "gemini-3.5-flash", MaxRequestsPerBatch: 10, MaxBytesPerBatch: 1 << 20, MaxAttempts: 2, MaxBatches: 3,
 		RetryOn: []string{"invalid", "truncated"}, Validate: "json", MaxFailures: "1%", StopAfter: "5",
+		Pilot: 5, PilotFailures: "1",
 	}); len(want.Differences(j.Options)) > 0 {
 		t.Errorf("%+v, want %+v", j.Options, want)
 	}
@@ -146,6 +147,8 @@ func TestSubmitJobDryRun(t *testing.T) {
 	if s.Out != want || s.Err != "" {
 		t.Errorf("%q, want %q; %s", s.Out, want, s.Err)
 	}
+	commandtest.Run(t, variables, jobArgs(input, "--dry-run", "--pilot", "7")...).Want(t, terminal.ExitDone).Says(t,
+		"25 requests, 2 batches, ", "\nfirst 7 requests; the rest if at most 5% of them are not done\n")
 	var told struct{ Requests, Bytes, Tokens, Batches, MostSent int64 }
 	s = commandtest.Run(t, variables, jobArgs(input, "--dry-run", "--json", "--max-attempts", "1")...)
 	commandtest.OneObject(t, s.Want(t, terminal.ExitDone).Out, &told)
@@ -155,6 +158,28 @@ func TestSubmitJobDryRun(t *testing.T) {
 	if left, err := filepath.Glob(f.Path + "*"); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
+}
+
+// TestSubmitJobPrice: with a price of its model a job says what it will cost, before and at its submission, and keeps
+// the price; without one there is no money.
+func TestSubmitJobPrice(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Empty()
+	input := inputFile(t, "reviews.jsonl", lines(2000)) // 28,000 tokens
+	store := []string{"OPLEDGER_STORE=" + f.Store()}
+	priced := append(store, "OPLEDGER_PRICES=other=1/1 gemini-3.5-flash=0.5/2.5")
+	const line = "\nestimated: $0.01 for the input, and $0.50 for each 100 tokens of output per request, "
+	commandtest.Run(t, priced, jobArgs(input, "--dry-run")...).Want(t, terminal.ExitDone).Says(t, line)
+	if s := commandtest.Run(t, store, jobArgs(input, "--dry-run")...); strings.Contains(s.Out, "$") {
+		t.Errorf("without a price: %s", s.Out)
+	}
+	commandtest.Run(t, priced, jobArgs(input)...).Want(t, terminal.ExitDone).Says(t, "; accepted"+line)
+	if j, _ := readJob(t, f); j.Price == nil || *j.Price != (job.Price{Input: 0.5, Output: 2.5}) {
+		t.Errorf("%+v", j.Price)
+	}
+	commandtest.Run(t, append(store, "OPLEDGER_PRICES=x"), jobArgs(input)...).Want(t, terminal.ExitUsage,
+		`OPLEDGER_PRICES: "x" is not MODEL=INPUT/OUTPUT`).Complaint(t)
 }
 
 // TestSubmitJobNeedsStorage: without a place for its objects no job is accepted; on a ledger that is not there

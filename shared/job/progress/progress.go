@@ -32,6 +32,13 @@ type Progress struct {
 	// Gathered are open requests that wait for others, to fill a batch of the next round.
 	Gathered int64     `json:"gathered,omitempty"`
 	Usage    job.Usage `json:"usage"`
+	// Price is as in [job.Job]. EstimatedCost is what Usage costs by it, in dollars, Gemini's bill aside.
+	Price         *job.Price `json:"price,omitempty"`
+	EstimatedCost float64    `json:"estimatedCost,omitempty"`
+	// Pilot is as in [job.Job]: while it is not zero, requests behind the pilot's are not started. Failures are the
+	// first requests that ended otherwise than done.
+	Pilot    int64         `json:"pilot,omitempty"`
+	Failures []job.Failure `json:"failures,omitempty"`
 	// Waiting is what the start of a part waits for, of several the one that waits longest; nil: none does. Where no start
 	// was put off, it is what the next batch lacks.
 	Waiting *Waiting   `json:"waiting,omitempty"`
@@ -132,11 +139,16 @@ func Of(j job.Job, rec operation.Record, open []job.Part, running ledger.Running
 	if j.Held() {
 		p.Hold = j.Hold
 	}
+	p.Pilot, p.Failures = j.Pilot, slices.Clone(j.Failures)
 	for _, g := range j.Waiting {
 		p.Gathered += g.Requests
 	}
 	for _, part := range open {
 		p.add(part)
+	}
+	p.Failures = p.Failures[:min(len(p.Failures), job.MostFailures)]
+	if p.Price = j.Price; p.Price != nil {
+		p.EstimatedCost = p.Price.Cost(p.Usage)
 	}
 	if want, wants := running.WantOf(j.Key); wants && p.Waiting == nil && j.Starts() {
 		p.lacks(want, open, running)
@@ -171,6 +183,7 @@ func (p *Progress) add(part job.Part) {
 	case part.State == job.Collected:
 		p.Batches.Done++
 		p.Counts, p.Usage = p.Counts.Add(part.Counts), p.Usage.Add(part.Usage)
+		p.Failures = append(p.Failures, part.Failures...)
 		again, _ := job.Total(part.Again)
 		p.Gathered += again
 	case part.State.Running():

@@ -73,6 +73,7 @@ func TestRead(t *testing.T) {
 		3: func(p *job.Part) {
 			p.State = job.Collected
 			p.Counts, p.Usage = job.Counts{Refused: 1}, job.Usage{Input: 5}
+			p.Failures = []job.Failure{{Key: "k3", Outcome: job.OutcomeRefused}}
 		},
 	} {
 		p, _, err := l.Jobs.Part(ctx, operation.PartKey(nightly, number))
@@ -85,7 +86,7 @@ func TestRead(t *testing.T) {
 	if p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 2, Planned: 1}) {
 		t.Errorf("batches: %+v", p.Batches)
 	}
-	if p.Counts.Refused != 1 || p.Open != 3 || p.Usage.Input != 5 {
+	if p.Counts.Refused != 1 || len(p.Failures) != 1 || p.Open != 3 || p.Usage.Input != 5 {
 		t.Errorf("requests: %+v, %d open, %+v", p.Counts, p.Open, p.Usage)
 	}
 	if p.Waiting == nil || *p.Waiting != (progress.Waiting{

@@ -107,6 +107,7 @@ func (c *collecting) take(item results.Item, out, unmatched *lines) error {
 		return nil
 	}
 	c.part.Counts = c.part.Counts.Add(judged.Outcome.Counts())
+	c.example(item.Submitted, judged.Outcome, judged.Why)
 	return out.Line(c.line(item, judged))
 }
 

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
@@ -66,6 +67,7 @@ func (c *collecting) allDone() bool {
 func (c *collecting) fail(end files.Line, request []byte, missing bool, out, failed *lines) error {
 	if missing {
 		c.part.Counts.Failed++
+		c.example(end.Key, end.Outcome, end.Why)
 		if err := out.Line(end); err != nil {
 			return err
 		}
@@ -100,4 +102,12 @@ func (c *collecting) settled(out, failed, copies *lines) error {
 		c.part.Again = []job.Source{{Object: object.Name, Length: object.Size, Requests: requests}}
 	}
 	return err
+}
+
+// example keeps the first requests that ended otherwise than done, for people.
+func (c *collecting) example(key string, outcome job.Outcome, why string) {
+	if outcome != job.OutcomeDone && len(c.part.Failures) < job.MostFailures {
+		failure := job.Failure{Key: key, Outcome: outcome, Why: why}
+		c.part.Failures = append(slices.Clip(c.part.Failures), failure)
+	}
 }

@@ -12,6 +12,7 @@ func frozenJob() job.Job {
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 4,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "1%", StopAfter: "5", Embed: true,
 			Deadline: at(6), CancelAfterSeconds: 86400, Priority: 7,
+			Pilot: 6, PilotFailures: "5%", MaxCost: 7.5,
 		},
 		Input:   job.Input{SHA256: "0a1b", Bytes: 6, Requests: 7, Tokens: 8, Object: "nightly/input", Checked: true},
 		Storage: "gs://bucket/jobs", JobKind: "reviews", Phase: job.Running, Cut: 9, Parts: 10, Batches: 11, Twins: 1,
@@ -25,12 +26,14 @@ func frozenJob() job.Job {
 		DeadlineReached: at(7),
 		Hold: &job.Hold{
 			Reason: job.HeldByOperator, Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
+			Alerted: true,
 		},
 		Resumed: &operation.Decided{At: at(1), By: "operator", Why: "a test"},
 		Submitted: &job.Options{
 			Model: "gemini-3.5-flash", MaxRequestsPerBatch: 1, MaxBytesPerBatch: 2, MaxAttempts: 3, MaxBatches: 5,
 			RetryOn: []string{"invalid"}, Validate: "json", MaxFailures: "2%", StopAfter: "6", Embed: true,
 			Deadline: at(5), CancelAfterSeconds: 86401, Priority: 8,
+			Pilot: 6, PilotFailures: "5%", MaxCost: 7.5,
 		},
 		Changes: []job.Change{{
 			What: "maxBatches 5 → 4", Decided: operation.Decided{At: at(2), By: "operator", Why: "a test"},
@@ -40,6 +43,7 @@ func frozenJob() job.Job {
 			Job: "jobs/nightly-2", Outcomes: []job.Outcome{job.OutcomeFailed},
 			Decided: operation.Decided{At: at(4), By: "operator", Why: "a test"},
 		}},
+		Pilot: 14, Failures: frozenFailures(), Price: &job.Price{Input: 0.5, Output: 2.5}, Sent: 30,
 		Output: job.Output{
 			Results: frozenObject("results.jsonl"), Failed: frozenObject("failed.jsonl"),
 			Unmatched: frozenObject("unmatched.jsonl"),
@@ -62,9 +66,14 @@ func frozenPart() job.Part {
 			Final: []job.Object{frozenObject("final")}, Failed: []job.Object{frozenObject("failed")},
 			Again: []job.Source{frozenSource("again")}, Unmatched: []job.Object{frozenObject("unmatched")},
 			Tally: "30-1f", Seen: []job.Object{frozenObject("seen")}, Counts: frozenCounts(), Usage: frozenUsage(),
+			Failures: frozenFailures(),
 		},
 		CreatedAt: at(4), WaitingSince: at(5), ExpireAt: at(6),
 	}
+}
+
+func frozenFailures() []job.Failure {
+	return []job.Failure{{Key: "review-1", Outcome: job.OutcomeRefused, Why: "a problem"}}
 }
 
 func frozenObject(name string) job.Object { return job.Object{Name: name, Size: 15, CRC32C: 16} }

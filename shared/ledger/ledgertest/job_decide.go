@@ -130,6 +130,56 @@ var jobDecisions = []ledgerTest{
 		w.must("Advance again", err)
 		equal(w, "reached again", again.DeadlineReached || again.Steps > 0, false)
 	}},
+	{"a job whose pilot fails is held with the rest unstarted, is alerted of once, and goes on once resumed [J13]",
+		func(w *world) {
+			w.submitJob(3, job.Options{Pilot: 1, MaxAttempts: 1})
+			w.cut()
+			equal(w, "the pilot", w.part(1).State, job.Starting)
+			equal(w, "the others", w.part(2).State, job.Planned)
+			equal(w, "the pilot is before them", w.part(1).WaitingSince, w.job().CreatedAt)
+			w.startPart(1)
+			w.endBatch(1)
+			lease, p := w.step(batchOf(1).Key, job.StepCollect), w.part(1)
+			p.State, p.Counts = job.Collected, job.Counts{Invalid: 1}
+			w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, p.Write()))
+			held := w.advance().Job
+			equal(w, "the others, held", w.part(2).State, job.Planned)
+			equal(w, "an alert is due", held.AlertsHold(), true)
+			w.must("Alerted, of another", w.ledger().Jobs.Alerted(w.ctx, nightly, held.Hold.At.Add(-time.Second)))
+			equal(w, "an alert is due still", w.job().AlertsHold(), true)
+			w.must("Alerted", w.ledger().Jobs.Alerted(w.ctx, nightly, held.Hold.At))
+			equal(w, "an alert is due again", w.job().AlertsHold(), false)
+			w.must("Resume", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
+			equal(w, "the others, resumed", w.part(2).State, job.Starting)
+			equal(w, "it is held", w.job().Hold == nil, true)
+		}},
+	{"a job that may cost so much needs a price, is held at its limit, and goes on with a higher one [J10]",
+		func(w *world) {
+			request := JobRequest(2, job.Options{MaxRequestsPerBatch: 1, MaxCost: 0.01})
+			if _, err := w.ledger().Jobs.Submit(w.ctx, request); !errors.Is(err, operation.ErrSubmission) {
+				w.Errorf("without a price: %v", err)
+			}
+			prices, err := job.ParsePrices("gemini-3.5-flash=10/10")
+			w.must("ParsePrices", err)
+			w.settings.Prices = prices
+			w.submitJob(2, job.Options{MaxCost: 0.01})
+			w.cut()
+			equal(w, "the first", w.part(1).State, job.Starting)
+			equal(w, "the second", w.part(2).State, job.Planned)
+			w.startPart(1)
+			w.endBatch(1)
+			lease, p := w.step(batchOf(1).Key, job.StepCollect), w.part(1)
+			p.State, p.Counts, p.Usage = job.Collected, job.Counts{Done: 1}, job.Usage{Output: 900}
+			w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, p.Write()))
+			w.advance()
+			equal(w, "the reason", w.job().Hold.Reason, job.HeldByCost)
+			most := 0.02
+			j, err := w.ledger().Jobs.Change(w.ctx, nightly, job.Limits{MaxCost: &most}, cancelling)
+			w.must("Change", err)
+			equal(w, "what", j.Changes[0].What, "maxCost 0.01 → 0.02")
+			equal(w, "the second, then", w.part(2).State, job.Starting)
+			equal(w, "it is held", w.job().Hold == nil, true)
+		}},
 	{"only an operator's release gives up a batch [J6]", func(w *world) {
 		w.submitJob(1, job.Options{})
 		w.cut()
@@ -200,6 +250,7 @@ var jobDecisions = []ledgerTest{
 	}},
 	{"what there is not", func(w *world) {
 		for _, err := range []error{
+			w.ledger().Jobs.Alerted(w.ctx, nightly, time.Time{}),
 			second(w.ledger().Jobs.Read(w.ctx, nightly)), second(w.ledger().Jobs.Advance(w.ctx, nightly)),
 			second(w.ledger().Jobs.Cancel(w.ctx, nightly, cancelling)),
 			second(w.ledger().Jobs.Release(w.ctx, operation.PartKey(nightly, 1), cancelling)),

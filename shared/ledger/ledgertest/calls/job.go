@@ -108,6 +108,23 @@ func paused(w *World) {
 	got[job.Hold](w)(w.Ledger.Jobs.Pause(w.Ctx, nightly, decision))
 }
 
+// held is a job that its pilot holds.
+func held(w *World) {
+	request := ledgertest.JobRequest(2, job.Options{MaxRequestsPerBatch: 1, MaxAttempts: 1, Pilot: 1})
+	got[ledger.JobSubmitted](w)(w.Ledger.Jobs.Submit(w.Ctx, request))
+	w.step(nightly, job.StepSplit)
+	w.job = w.readJob()
+	got[ledger.StoredJob](w)(w.Ledger.Jobs.Cut(w.Ctx, w.Lease, w.job, ranges(w.job), true))
+	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease))
+	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
+	w.step(first, job.StepStart)
+	w.part = w.readPart()
+	w.part.State, w.part.Counts = job.Collected, job.Counts{Refused: 1}
+	w.must(w.Ledger.Effects.Finish(w.Ctx, w.Lease, w.part.Write()))
+	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
+	w.job = w.readJob()
+}
+
 var decision = ledger.Decision{By: "an operator", Why: "a test"}
 
 // stale is what a caller is answered that asks again after its own write.
@@ -179,6 +196,11 @@ var jobCalls = []Call{
 		most := 3
 		j, err := w.Ledger.Jobs.Change(w.Ctx, nightly, job.Limits{MaxBatches: &most}, decision)
 		return j.Options.MaxBatches, err
+	}},
+	{Name: "Jobs.Alerted", Arrange: held, Act: func(w *World) (any, error) {
+		err := w.Ledger.Jobs.Alerted(w.Ctx, nightly, w.job.Hold.At)
+		j, readErr := w.Ledger.Jobs.Read(w.Ctx, nightly)
+		return j.Hold != nil && j.Hold.Alerted, errors.Join(err, readErr)
 	}},
 	{Name: "Jobs.Release", Arrange: started, Act: func(w *World) (any, error) {
 		stands, err := w.Ledger.Jobs.Release(w.Ctx, first, decision)
