@@ -14,7 +14,7 @@ import (
 // logAttempt logs the result of an attempt, with the alerts, in the trace of the submission where there was one.
 func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effect.Report, err error,
 	took time.Duration) {
-	ctx = logging.InTrace(ctx, effect.Task{Lease: report.Lease}.TraceParent().Trace())
+	ctx = logging.InTrace(ctx, report.Lease.Trace.Trace())
 	event := "effect"
 	if m.Operation.IsCanary() && report.Outcome == effect.Skipped {
 		event = "canary" // no signal counts it

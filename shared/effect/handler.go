@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -23,15 +22,7 @@ type Task struct {
 
 // TraceParent returns the trace context for what the attempt sends: a span of its own in the trace in which the
 // operation was submitted; empty where there was none.
-func (t Task) TraceParent() operation.TraceParent {
-	var payload struct {
-		TraceParent operation.TraceParent `json:"traceParent"`
-	}
-	if json.Unmarshal(t.Payload, &payload) != nil {
-		return ""
-	}
-	return payload.TraceParent.Child(t.IdempotencyKey, t.Fence)
-}
+func (t Task) TraceParent() operation.TraceParent { return t.Trace.Child(t.IdempotencyKey, t.Fence) }
 
 // A Handler performs a side effect.
 //

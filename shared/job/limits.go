@@ -59,7 +59,7 @@ func (j *Job) Change(l Limits, by operation.Decided) bool {
 	for _, d := range j.Options.differences(options) {
 		what = append(what, d.name+" "+cmp.Or(d.a, "none")+" → "+cmp.Or(d.b, "none"))
 	}
-	if options.Same(j.Options) {
+	if len(what) == 0 {
 		return false
 	}
 	if j.Submitted == nil {

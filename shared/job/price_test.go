@@ -8,11 +8,11 @@ import (
 )
 
 func TestPrices(t *testing.T) {
-	prices, err := job.ParsePrices("  models/b=1/2.5\tgemini-3.5-flash=1/6 free=0/0 ")
+	prices, err := parsePrices("  models/b=1/2.5\tgemini-3.5-flash=1/6 free=0/0 ")
 	if err != nil || prices.String() != "b=1/2.5 free=0/0 gemini-3.5-flash=1/6" {
 		t.Fatalf("%q, %v", prices, err)
 	}
-	again, err := job.ParsePrices(prices.String())
+	again, err := parsePrices(prices.String())
 	if err != nil || again.String() != prices.String() {
 		t.Errorf("%q, %v", again, err)
 	}
@@ -28,12 +28,12 @@ func TestPrices(t *testing.T) {
 	for _, bad := range []string{
 		"b", "b=1", "=1/2", "b=1/x", "b=/2", "b=-1/2", "b=1/NaN", "b=1/Inf", "b=1e7/1", "b=1/2/3",
 	} {
-		if prices, err := job.ParsePrices("a=1/2 " + bad); err == nil || prices.String() != "" ||
+		if prices, err := parsePrices("a=1/2 " + bad); err == nil || prices.String() != "" ||
 			!strings.Contains(err.Error(), `"`+bad+`"`) {
 			t.Errorf("%q: %q, %v", bad, prices, err)
 		}
 	}
-	if _, err := job.ParsePrices("a=1/2 models/a=1/2"); err == nil {
+	if _, err := parsePrices("a=1/2 models/a=1/2"); err == nil {
 		t.Error("two prices of one model")
 	}
 }
@@ -44,4 +44,9 @@ func TestPriceCost(t *testing.T) {
 	if got := p.Cost(job.Usage{Input: 2_000_000, Output: 500_000, Thinking: 250_000, Cached: 1_000_000}); got != 5 {
 		t.Error(got)
 	}
+}
+
+func parsePrices(text string) (prices job.Prices, err error) {
+	err = prices.UnmarshalText([]byte(text))
+	return prices, err
 }

@@ -51,6 +51,8 @@ type Lease struct {
 	FailingSince   time.Time
 	IdempotencyKey string
 	Payload        []byte // the same on every attempt
+	// Trace is that in which the operation was submitted; empty: there is none.
+	Trace operation.TraceParent
 	// Progress says, of an effect that runs once per item, which items were done when it was claimed.
 	Progress ItemProgress
 }
@@ -99,10 +101,10 @@ func (l *protocol) claim(
 	if refused, wait := effect.refusal(now, owner); refused != Claimed {
 		return Grant{Verdict: refused, RetryAfter: wait, LastError: effect.LastError}, nil
 	}
-	if effect.State == EffectClaimed && effect.Owner == owner { // our own commit, whose answer was lost
-		return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
-	}
 	rec, err := l.readRecord(docs[1])
+	if effect.State == EffectClaimed && effect.Owner == owner { // our own commit, whose answer was lost
+		return Grant{Verdict: Claimed, Lease: leaseOf(effect, rec, *seized)}, nil
+	}
 	if err != nil {
 		return Grant{}, err
 	}
@@ -134,7 +136,7 @@ func (l *protocol) claim(
 	if err := l.commit(ctx, append(others.recordWrites, l.writeEffect(docs[0], effect))...); err != nil {
 		return Grant{}, err
 	}
-	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
+	return Grant{Verdict: Claimed, Lease: leaseOf(effect, rec, *seized)}, nil
 }
 
 // refusal returns the verdict by which the effect's own document refuses a claim of owner, and how long
@@ -194,7 +196,7 @@ func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string
 	return verdict, nil
 }
 
-func leaseOf(effect Effect, seized bool) Lease {
+func leaseOf(effect Effect, rec operation.Record, seized bool) Lease {
 	var failing Failing
 	if effect.Failing != nil {
 		failing = *effect.Failing
@@ -203,6 +205,7 @@ func leaseOf(effect Effect, seized bool) Lease {
 		Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
 		Attempt: effect.Attempts, Seized: seized, FailingSince: failing.Since,
 		IdempotencyKey: effect.IdempotencyKey, Payload: []byte(effect.Payload), Progress: effect.progress(),
+		Trace: rec.TraceParent,
 	}
 }
 

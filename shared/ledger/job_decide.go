@@ -25,11 +25,12 @@ func (l Jobs) Cancel(ctx context.Context, key operation.Key, d Decision) (operat
 }
 
 // Pause holds a job until someone resumes or cancels it: nothing more is started, and what runs is collected
-// [J11]. It returns the hold that stands, which may be another's. Errors: as Cancel. Calling it again is safe.
+// [J11]. It returns the hold that stands, which may be another's; one by cost does not, because it ends by itself.
+// Errors: as Cancel. Calling it again is safe.
 func (l Jobs) Pause(ctx context.Context, key operation.Key, d Decision) (job.Hold, error) {
 	var stands job.Hold
 	err := l.decide(ctx, "pausing ", key, d, func(j *job.Job, by *operation.Decided) (changed bool) {
-		if changed = j.Hold == nil; changed {
+		if changed = j.Hold == nil || j.Hold.Reason == job.HeldByCost; changed {
 			j.Hold = &job.Hold{Reason: job.HeldByOperator, Decided: *by}
 		}
 		stands = *j.Hold

@@ -38,7 +38,7 @@ func EstimatedTokens(n int64) string {
 // Dollars is an amount of money: "$1,234.50", and below a cent "$0.00042".
 func Dollars(amount float64) string {
 	if amount != 0 && math.Abs(amount) < 0.01 {
-		return "$" + strconv.FormatFloat(amount, 'g', 2, 64)
+		return "$" + strconv.FormatFloat(amount, 'f', 6, 64)
 	}
 	return "$" + humanize.FormatFloat("#,###.##", amount)
 }

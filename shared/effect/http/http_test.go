@@ -135,11 +135,10 @@ func TestHTTPTrace(t *testing.T) {
 	var got []string
 	o := receive(t, func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.Header.Get("Traceparent")) })
 	handler := effecthttp.New(o)
-	for fence, payload := range []string{
-		`{}`, `{"traceParent":"` + trace + `00f067aa0ba902b7-01"}`, `{"traceParent":"` + trace + `00f067aa0ba902b7-01"}`,
-		`{"traceParent":"malformed"}`,
+	for fence, given := range []operation.TraceParent{
+		"", trace + "00f067aa0ba902b7-01", trace + "00f067aa0ba902b7-01", "malformed",
 	} {
-		task := effect.Task{Lease: ledger.Lease{IdempotencyKey: "key", Fence: int64(fence), Payload: []byte(payload)}}
+		task := effect.Task{Lease: ledger.Lease{IdempotencyKey: "key", Fence: int64(fence), Trace: given}}
 		if _, err := handler.Perform(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}

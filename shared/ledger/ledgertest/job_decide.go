@@ -159,9 +159,7 @@ var jobDecisions = []ledgerTest{
 			if _, err := w.ledger().Jobs.Submit(w.ctx, request); !errors.Is(err, operation.ErrSubmission) {
 				w.Errorf("without a price: %v", err)
 			}
-			prices, err := job.ParsePrices("gemini-3.5-flash=10/10")
-			w.must("ParsePrices", err)
-			w.settings.Prices = prices
+			w.settings.Prices = job.Prices{"gemini-3.5-flash": {Input: 10, Output: 10}}
 			w.submitJob(2, job.Options{MaxCost: 0.01})
 			w.cut()
 			equal(w, "the first", w.part(1).State, job.Starting)
@@ -173,10 +171,14 @@ var jobDecisions = []ledgerTest{
 			w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, p.Write()))
 			w.advance()
 			equal(w, "the reason", w.job().Hold.Reason, job.HeldByCost)
+			_, err := w.ledger().Jobs.Pause(w.ctx, nightly, cancelling)
+			w.must("Pause", err)
 			most := 0.02
 			j, err := w.ledger().Jobs.Change(w.ctx, nightly, job.Limits{MaxCost: &most}, cancelling)
 			w.must("Change", err)
 			equal(w, "what", j.Changes[0].What, "maxCost 0.01 → 0.02")
+			equal(w, "the second, paused", w.part(2).State, job.Planned)
+			w.must("Resume", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
 			equal(w, "the second, then", w.part(2).State, job.Starting)
 			equal(w, "it is held", w.job().Hold == nil, true)
 		}},
