@@ -119,8 +119,11 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	began time.Time) {
 	result, err := h.Ledger.Operations.Register(ctx, registration)
 	// These fields are enough to repeat a registration from the log after a restore.
-	log := h.Log.With("event", "register", "operation", registration.Name.Key, "name", registration.Name.Resource,
-		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
+	log := h.Log.With("event", "register", "operation", registration.Name.Key, "jobKind", registration.JobKind,
+		"correlation", registration.CorrelationID)
+	if name := registration.Name.Resource; name != string(registration.Name.Key) {
+		log = log.With("name", name)
+	}
 	if err != nil {
 		log.ErrorContext(ctx, "registration not accepted", "outcome", httpfunc.OutcomeOf(err), "error", err)
 		httpfunc.WriteError(w, err)

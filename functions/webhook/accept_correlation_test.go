@@ -31,13 +31,13 @@ func TestCorrelationID(t *testing.T) {
 	}
 	w.postponed(mine)
 	w.wantAccepted(w.deliver("m1", fmt.Sprintf(body, t1, other, "b")), "applied", "advanced", false)
-	w.wantLog(map[string]any{"operation": other, "disputed": mine, "correlated": false})
+	w.wantLog(map[string]any{"operation": other, "disputed": mine, "correlated": nil})
 	rec := w.show(mine).Record
 	if rec.State != "PENDING" || !rec.DueAt.Equal(w.clock.Now()) || len(w.outbox.All()) != 0 {
 		t.Errorf("%+v, want it PENDING and due", rec)
 	}
 	w.wantAccepted(w.deliver("m2", fmt.Sprintf(body, t1, "batch_123456", "a")), "applied", "advanced", true)
-	w.wantLog(map[string]any{"operation": mine, "disputed": "", "correlated": true})
+	w.wantLog(map[string]any{"operation": mine, "disputed": nil, "correlated": true})
 	if rec := w.show(mine).Record; rec.State != "SUCCEEDED" || rec.Result.OutputFile != "files/of-a" {
 		t.Errorf("%+v", rec)
 	}

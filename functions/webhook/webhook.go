@@ -139,11 +139,15 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	if !receipt.Registered && receipt.Key.IsCanary() {
 		event = "canary" // no metric counts it: it does not come from Gemini
 	}
+	if receipt.Correlated { // as rarely as the next: a line is short
+		log = log.With("correlated", true)
+	}
+	if receipt.Disputed != "" {
+		log = log.With("disputed", receipt.Disputed)
+	}
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
-		"announced", receipt.Settled && receipt.Registered, "correlated", receipt.Correlated,
-		"disputed", receipt.Disputed, "bound", proof.Bound,
-		"duration_ms", took.Milliseconds())
+		"announced", receipt.Settled && receipt.Registered, "bound", proof.Bound, "duration_ms", took.Milliseconds())
 	if receipt.Twin {
 		log.ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
 	}

@@ -22,6 +22,8 @@ type Options struct {
 	Effects phrase.EffectView
 	// Location is where the ledger is, such as "sqlite:demo.db".
 	Location config.Store
+	// Version says which build shows the pages; empty: they do not say it.
+	Version string
 	// Settings are what this process decides by, in the order in which they are shown.
 	Settings []config.Described
 	// Interval is that between two reconcile passes: what is late follows from it.

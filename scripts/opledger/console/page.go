@@ -77,6 +77,7 @@ type shown struct {
 	Main    main
 	// What write fills in: what the layout shows of the console itself.
 	Location config.Store
+	Version  string
 	Pages    []page
 	Acts     bool // actions are allowed
 }
@@ -147,7 +148,8 @@ func (p page) updates(query url.Values) bool {
 
 // write answers with a whole page.
 func (c *Console) write(w http.ResponseWriter, t *template.Template, status int, s shown) {
-	s.Location, s.Pages, s.Acts = c.options.Location, pages, c.options.Actions != nil
+	s.Location, s.Version, s.Pages = c.options.Location, c.options.Version, pages
+	s.Acts = c.options.Actions != nil
 	body := c.render(t, "layout.html", s)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -4,5 +4,3 @@ var Shells = shells
 
 // Texts are words as texts.
 func Texts[Word ~string](words []Word) []string { return texts(words) }
-
-var VersionText = versionText

@@ -4,7 +4,6 @@ package root
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -64,7 +63,7 @@ type onOneLine struct{ error }
 func New(outside terminal.Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:     terminal.Program,
-		Version: versionText(debug.ReadBuildInfo()),
+		Version: terminal.Version(),
 		Short:   "Record long-running Gemini operations and run the side effects of their completion once",
 		Long: "opledger records each completion of a long-running Gemini operation once, however often it\n" +
 			"is delivered. It never rolls a finished operation back, and it runs its side effects until\n" +

@@ -104,7 +104,7 @@ func (o openedConsole) serve(ctx context.Context, outside terminal.Environment, 
 			Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
 			Store: o.where.String(),
 		},
-		Log: logging.New(outside.Err, ""),
+		Log: logging.New(outside.Err, ""), Version: terminal.Version(),
 	}
 	acts := ""
 	if o.server != nil {

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"context"
+
 	"github.com/opledger/opledger/shared/config"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
@@ -17,3 +19,12 @@ var ForwardEffects = forwardEffects
 var ForwardSettings = forwardSettings
 var Replaced = replaced
 var TokenFile = tokenFile
+
+// Watch is what serve tells a supervisor of these variables while it serves.
+func Watch(ctx context.Context, variables []string, url string) error {
+	s, err := newSupervisor(variables)
+	if err == nil {
+		s.watch(ctx, url)
+	}
+	return err
+}

@@ -4,11 +4,13 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,7 @@ type serveFlags struct {
 	listen        listenFlags
 	simulate      simulateFlags
 	schedule, act bool
+	check         bool
 }
 
 // New makes opledger serve.
@@ -55,6 +58,8 @@ func New(outside terminal.Environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, outside) },
 	}
 	open.StoreFlag(cmd, &outside)
+	cmd.Flags().BoolVar(&f.check, "check", false,
+		"say what is wrong with the flags and settings, and start nothing; exits with 0 where nothing is, else with 2")
 	f.listen.add(cmd)
 	f.simulate.add(cmd)
 	ActionsFlag(cmd, &f.act)
@@ -72,9 +77,14 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 	if forwardErr == nil {
 		outside.Variables = append(slices.Clone(theirs), forwardSettings(theirs, f.forwardTo)...)
 	}
-	at, err := f.check(cmd, outside)
-	if err := errors.Join(terminal.Prefixed("--forward-to", forwardErr), err); err != nil {
+	at, err := f.judge(cmd, outside)
+	supervisor, supervisorErr := newSupervisor(theirs)
+	if err := errors.Join(terminal.Prefixed("--forward-to", forwardErr), err, supervisorErr); err != nil {
 		return terminal.Usage(err)
+	}
+	if f.check {
+		_, err := fmt.Fprintln(outside.Out, "the flags and the settings are in order; nothing was started")
+		return err
 	}
 	ports, err := at.listen()
 	if err != nil {
@@ -133,7 +143,24 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 	if err != nil {
 		return errors.Join(fmt.Errorf("printing that it is ready: %w", err), s.Close())
 	}
-	return errors.Join(s.Serve(ctx, ports.main, ports.webhooks...), s.Close())
+	return errors.Join(f.serve(ctx, s, ports, supervisor), s.Close())
+}
+
+// serve serves until ctx ends, and tells the supervisor when it is ready, that it lives, and that it ends.
+func (f *serveFlags) serve(ctx context.Context, s open.Writer, ports ports, supervisor supervisor) error {
+	if err := supervisor.tell("READY=1", "STATUS=serving on "+ports.main.Addr().String()); err != nil {
+		ports.close()
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { supervisor.watch(watching, ports.url()) })
+	ending := context.AfterFunc(ctx, func() { _ = supervisor.tell("STOPPING=1") }) // it ends in any case
+	err := s.Serve(ctx, ports.main, ports.webhooks...)
+	ending()
+	stop()
+	watch.Wait()
+	return err
 }
 
 // options returns what the server needs besides its settings and its store.
@@ -145,7 +172,7 @@ func (f *serveFlags) options(
 		Log: logging.New(outside.Err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
 		Console: true, Location: where.Store, StoreFlag: where.String(), Operator: operator,
-		Key: rand.Text(),
+		Key: rand.Text(), Version: terminal.Version(),
 	}
 	if !f.schedule {
 		options.Schedule = 0
@@ -153,8 +180,8 @@ func (f *serveFlags) options(
 	return options, err
 }
 
-// check returns where to listen, or every problem of the flags and of the settings.
-func (f *serveFlags) check(cmd *cobra.Command, outside terminal.Environment) (addresses, error) {
+// judge returns where to listen, or every problem of the flags and of the settings.
+func (f *serveFlags) judge(cmd *cobra.Command, outside terminal.Environment) (addresses, error) {
 	at, listenErr := f.listen.check(cmd, outside, f.simulate.on)
 	simulateErr := f.simulate.check(cmd, outside.Store)
 	if f.simulate.on {

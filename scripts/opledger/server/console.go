@@ -68,7 +68,7 @@ func (s *Server) newConsole() {
 			Paused: s.settings.Handlers.Paused,
 		},
 		Location: s.options.Location, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
-		Log: s.options.Log,
+		Log: s.options.Log, Version: s.options.Version,
 	}
 	if s.options.Operator != "" {
 		options.Actions = s.Actions()

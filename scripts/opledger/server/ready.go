@@ -13,9 +13,12 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
-// health answers 200 as long as the process answers at all. To a nonce it proves which run it is.
+// health answers 200 as long as the process answers at all, with its version. To a nonce it proves which run it is.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	answer := map[string]string{"status": "ok"}
+	if s.options.Version != "" {
+		answer["version"] = s.options.Version
+	}
 	if nonce := r.URL.Query().Get("nonce"); nonce != "" && s.options.Key != "" {
 		answer["proof"] = proof(s.options.Key, nonce)
 	}

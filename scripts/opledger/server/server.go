@@ -59,6 +59,8 @@ type Options struct {
 	// Key is a secret of this run alone, for commands on this machine that can read it: GET /health proves
 	// that it has it, and it opens /reconcile and /sweep; empty: there are no such commands.
 	Key string
+	// Version says which build this is, for GET /health and the console; empty: neither says it.
+	Version string
 	// Topic names the Pub/Sub topic that Publisher publishes to, for CheckEffects; empty: it is not
 	// checked.
 	Topic string

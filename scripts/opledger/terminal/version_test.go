@@ -1,4 +1,4 @@
-package root_test
+package terminal_test
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/scripts/opledger/root"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/test/commandtest"
 	"github.com/opledger/opledger/test/harness"
@@ -37,11 +36,11 @@ func TestVersion(t *testing.T) {
 		"(devel) (commit 0123abc, with changes)": of("(devel)", commit,
 			debug.BuildSetting{Key: "vcs.modified", Value: "true"}),
 	} {
-		if got := root.VersionText(info, true); got != want {
+		if got := terminal.VersionOf(info, true); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := root.VersionText(nil, false); got != "(unknown)" {
+	if got := terminal.VersionOf(nil, false); got != "(unknown)" {
 		t.Error(got)
 	}
 }

@@ -1,13 +1,16 @@
-package root
+package terminal
 
 import (
 	"runtime/debug"
 	"strings"
 )
 
-// versionText is what --version prints after the program's name: the module's version and, if the
+// Version says which build of the program this is.
+func Version() string { return VersionOf(debug.ReadBuildInfo()) }
+
+// VersionOf is the version of a build: the module's, which a build from a tagged commit has from its tag, and, if the
 // build recorded them, the commit, its time, and whether files were changed since.
-func versionText(info *debug.BuildInfo, ok bool) string {
+func VersionOf(info *debug.BuildInfo, ok bool) string {
 	if !ok || info.Main.Version == "" {
 		return "(unknown)"
 	}
