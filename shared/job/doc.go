@@ -14,13 +14,14 @@
 // The input is one object of job storage. No step copies it: a part of the first round is a range of its
 // bytes. The steps are effects, with the claims, leases, back-off and dead letters of all effects:
 //
-//	job-split     finds the ranges, and creates the parts
-//	job-start     uploads a part's requests, and creates its batch through an intent
-//	job-collect   reads the batch's result: what is done or refused for good goes to one object, the
-//	              requests to be tried again to another, which is a source of a part of the next round
-//	job-cancel    asks Gemini to cancel a part's batch
-//	job-finish    makes what is still open final, and merges the parts' objects
-//	job-tidy      deletes the parts' objects, once they are merged
+//	job-split       finds the ranges, and creates the parts
+//	job-references  looks up the files and caches at Gemini that the requests name, before each round
+//	job-start       uploads a part's requests, and creates its batch through an intent
+//	job-collect     reads the batch's result: what is done or refused for good goes to one object, the
+//	                requests to be tried again to another, which is a source of a part of the next round
+//	job-cancel      asks Gemini to cancel a part's batch
+//	job-finish      makes what is still open final, and merges the parts' objects
+//	job-tidy        deletes the parts' objects, once they are merged
 //
 // Next consumes what was collected, and in the same commit gives the open requests to their next part. So
 // a request is in one part that is neither consumed nor released [J2], and what is done is never given out

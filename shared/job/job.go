@@ -92,6 +92,8 @@ const (
 	HeldByOperator HoldReason = "paused" // an operator has paused it
 	HeldByCost     HoldReason = "cost"   // its next batch would cost more than it may [J10]
 	HeldByPilot    HoldReason = "pilot"  // too many requests of its pilot were not done [J13]
+	// HeldByReferences: too many requests name a file or a cache that Gemini does not have any more [J15].
+	HeldByReferences HoldReason = "references"
 )
 
 // An Output is the objects that a job leaves. They are the user's.
@@ -148,6 +150,8 @@ type Job struct {
 	RedrivenBy []Redrive     `json:"redrivenBy,omitempty" firestore:"redrivenBy,omitempty"`
 	// Pilot is how many requests the job's pilot has, until it is decided whether the others are started [J13].
 	Pilot int64 `json:"pilot,omitempty" firestore:"pilot,omitempty"`
+	// References are the files and caches at Gemini that its requests name [J15].
+	References References `json:"references,omitzero" firestore:"references,omitempty"`
 	// Price is that of the model when the job was submitted; nil: it is not known.
 	Price *Price `json:"price,omitempty" firestore:"price,omitempty"`
 	// Sent are the requests of the batches whose tokens are in Usage.

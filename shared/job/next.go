@@ -17,11 +17,15 @@ const (
 	StepCancel  = "job-cancel"
 	StepFinish  = "job-finish"
 	StepTidy    = "job-tidy"
+	// StepReferences looks up what the requests name at Gemini.
+	StepReferences = "job-references"
 )
 
 // IsStep reports whether an effect of this name is a step of a job.
 func IsStep(name string) bool {
-	return slices.Contains([]string{StepSplit, StepStart, StepCollect, StepCancel, StepFinish, StepTidy}, name)
+	return slices.Contains([]string{
+		StepSplit, StepReferences, StepStart, StepCollect, StepCancel, StepFinish, StepTidy,
+	}, name)
 }
 
 const (
@@ -40,9 +44,9 @@ type Step struct {
 	Job Job
 	// Parts are the parts that changed or are new.
 	Parts []Part
-	// Start and Cancel are parts whose step is to be planned. Finish: that of the job is.
-	Start, Cancel []operation.Key
-	Finish        bool
+	// Start, Cancel and LookUp are parts whose step is to be planned. Finish: that of the job is.
+	Start, Cancel, LookUp []operation.Key
+	Finish                bool
 	// DeadlineReached: this step has found that the deadline is past.
 	DeadlineReached bool
 	// Held: the step holds the job.
@@ -72,6 +76,7 @@ func Next(now time.Time, j Job, open []Part, more bool, room Room) Step {
 		n.split()
 		n.gather()
 		n.pilot()
+		n.references()
 		n.start()
 		n.cancel()
 		n.finish()
@@ -128,8 +133,7 @@ func (n *next) consume() {
 		if p.Usage.Total() > 0 {
 			n.Job.Sent += p.Requests
 		}
-		missing := min(MostFailures-len(n.Job.Failures), len(p.Failures))
-		n.Job.Failures = slices.Concat(n.Job.Failures, p.Failures[:missing])
+		n.fail(p.Failures)
 		p.State = Consumed
 		n.put(p)
 		return len(n.Parts) < mostConsumed
@@ -144,6 +148,12 @@ func (n *next) consume() {
 		n.put(p)
 		return len(n.Parts) < mostConsumed
 	}, Starting, Started)
+}
+
+// fail adds examples of requests that ended otherwise than done, as far as there is room for them.
+func (n *next) fail(examples []Failure) {
+	missing := min(MostFailures-len(n.Job.Failures), len(examples))
+	n.Job.Failures = slices.Concat(n.Job.Failures, examples[:missing])
 }
 
 // wait adds sources to those that wait for a part of a round. What has no attempt left waits to be made
@@ -220,7 +230,7 @@ func (n *next) split() {
 		if p.Batch != "" { // Gemini had taken it: its requests were sent [J5]
 			round++
 		}
-		if p.TooLarge {
+		if p.Unreferenced || p.TooLarge {
 			n.divide(p)
 			return len(n.Parts) < mostConsumed
 		}
@@ -259,14 +269,27 @@ func (n *next) split() {
 // divide makes parts of the pieces of one that is too large for the quota of tokens: nothing was refused for its
 // requests, so it is still the same round, and counts as no refusal [J5].
 func (n *next) divide(p Part) {
+	if p.Unreferenced {
+		n.refuse(p)
+		return
+	}
 	p.State = Dropped
 	if !n.Job.Ending() && len(p.Pieces) > 1 && !n.full(len(p.Pieces)) {
 		for _, piece := range p.Pieces {
-			n.create(p.Round, p.Root, p.Depth, []Source{piece})
+			n.create(p.Round, n.rootOf(p), p.Depth, []Source{piece})
 		}
 		p.State = Consumed
 	}
 	n.put(p)
+}
+
+// rootOf is the part that what is left of p is a piece of, where nothing was refused for its requests: none, but what
+// is left of the pilot is the pilot's [J13].
+func (n *next) rootOf(p Part) int {
+	if n.Job.Pilot > 0 {
+		return cmp.Or(p.Root, p.Number)
+	}
+	return p.Root
 }
 
 // full reports whether the job may have no further parts of that number.

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -52,6 +51,12 @@ func (n *next) start() {
 		case planned && n.waitsForPilot(p):
 			return true
 		case planned && (n.started() >= n.Job.Options.MaxBatches || !n.affords(p)):
+			return false
+		case planned && n.Job.References.due(p, n.now):
+			if p.LookUp == "" {
+				p.LookUp, n.LookUp = LookUpPlanned, append(n.LookUp, p.Key)
+				n.put(p)
+			}
 			return false
 		default:
 			p.TooLarge = p.TooLarge || planned && n.Job.Exceeds(p, n.room.Allowed)
@@ -130,7 +135,7 @@ func (j Job) Verdict() (operation.State, string) {
 		return operation.Cancelled, "the job was cancelled"
 	case j.Options.MaxFailures.Exceeded(notDone, j.Input.Requests):
 		why := fmt.Sprintf("%d of %d requests were not done, and --max-failures allows %s", notDone, j.Input.Requests,
-			cmp.Or(j.Options.MaxFailures, "0"))
+			j.Options.MaxFailures.orZero())
 		switch {
 		case j.Batches == 0 && j.Refusal != "":
 			why = "Gemini refused every batch: " + j.Refusal

@@ -20,16 +20,19 @@ func (t Tolerance) Exceeded(count, total int64) bool {
 		percent, _ := strconv.ParseFloat(share, 64)
 		return float64(count)*100 > percent*float64(total)
 	}
-	limit, _ := strconv.ParseInt(cmp.Or(string(t), "0"), 10, 64)
+	limit, _ := strconv.ParseInt(string(t.orZero()), 10, 64)
 	return count > limit
 }
+
+// orZero is the tolerance as people write it.
+func (t Tolerance) orZero() Tolerance { return cmp.Or(t, "0") }
 
 func (t Tolerance) valid() bool {
 	if share, isShare := strings.CutSuffix(string(t), "%"); isShare {
 		percent, err := strconv.ParseFloat(share, 64)
 		return err == nil && percent >= 0 && percent <= 100
 	}
-	limit, err := strconv.ParseInt(cmp.Or(string(t), "0"), 10, 64)
+	limit, err := strconv.ParseInt(string(t.orZero()), 10, 64)
 	return err == nil && limit >= 0
 }
 
@@ -119,7 +122,7 @@ func (o Options) differences(other Options) []difference {
 		{"maxBatches", fmt.Sprint(o.MaxBatches), fmt.Sprint(other.MaxBatches)},
 		{"retryOn", sorted(o.RetryOn), sorted(other.RetryOn)},
 		{"validate", o.Validate, other.Validate},
-		{"maxFailures", cmp.Or(string(o.MaxFailures), "0"), cmp.Or(string(other.MaxFailures), "0")},
+		{"maxFailures", string(o.MaxFailures.orZero()), string(other.MaxFailures.orZero())},
 		{"stopAfter", string(o.StopAfter), string(other.StopAfter)},
 		{"embed", strconv.FormatBool(o.Embed), strconv.FormatBool(other.Embed)},
 		{"cancelAfterSeconds", strconv.FormatInt(o.CancelAfterSeconds, 10), strconv.FormatInt(other.CancelAfterSeconds, 10)},

@@ -116,6 +116,12 @@ type Part struct {
 	// TooLarge: its batch would be, or was, above what Gemini's quota of tokens takes at once. It is split without being
 	// sent, and that costs no attempt.
 	TooLarge bool `json:"tooLarge,omitempty" firestore:"tooLarge,omitempty"`
+	// LookUp says whether the job's references are looked up before the part is started, and LookedUp what was found,
+	// while the job has not taken it over; it is complete once it has a round.
+	LookUp   LookUp      `json:"lookUp,omitempty" firestore:"lookUp,omitempty"`
+	LookedUp *References `json:"lookedUp,omitempty" firestore:"lookedUp,omitempty"`
+	// Unreferenced: requests of the part have ended refused, because what they name is gone; Pieces has the others.
+	Unreferenced bool `json:"unreferenced,omitempty" firestore:"unreferenced,omitempty"`
 	// Problem is why the part was refused or dropped, or how its batch ended that did not succeed, in Gemini's words
 	// where they are its.
 	Problem string `json:"problem,omitempty" firestore:"problem,omitempty"`

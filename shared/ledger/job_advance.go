@@ -148,7 +148,7 @@ func (l *protocol) planSteps(
 	for _, of := range []struct {
 		name string
 		keys []operation.Key
-	}{{job.StepStart, step.Start}, {job.StepCancel, step.Cancel}} {
+	}{{job.StepReferences, step.LookUp}, {job.StepStart, step.Start}, {job.StepCancel, step.Cancel}} {
 		for _, key := range of.keys {
 			parts.record = operation.Record{Key: key} // it has no document
 			if err := parts.add(l, of.name, nil, now); err != nil {

@@ -130,7 +130,11 @@ func HeldBy(h *job.Hold) string { return Safe(string(h.Reason)) + " " + Abandone
 
 // Held is HeldBy with what lets the job go on.
 func Held(key operation.Key, h *job.Hold) string {
-	return HeldBy(h) + "; opledger resume " + ShellWord(string(key)) + " --reason TEXT lets it go on"
+	words := HeldBy(h) + "; opledger resume " + ShellWord(string(key)) + " --reason TEXT lets it go on"
+	if h.Reason == job.HeldByReferences {
+		words += ", without the requests of what is missing then"
+	}
+	return words
 }
 
 // Changed says what was changed of a job's options while it ran, when, by whom and why.

@@ -49,6 +49,13 @@ func TestProgress(t *testing.T) {
 		}), line + " · paused " + phrase.LocalTime(noon) + ` by kim: the\x1b quota; opledger resume jobs/a --reason TEXT ` +
 			"lets it go on"},
 		{with(func(p *progress.Progress) {
+			p.Key = "jobs/a"
+			p.Hold = &job.Hold{
+				Reason: job.HeldByReferences, Decided: operation.Decided{By: "opledger", Why: "7 requests", At: noon},
+			}
+		}), line + " · references " + phrase.LocalTime(noon) + " by opledger: 7 requests; opledger resume jobs/a " +
+			"--reason TEXT lets it go on, without the requests of what is missing then"},
+		{with(func(p *progress.Progress) {
 			p.Waiting = &progress.Waiting{Reason: job.WaitsForBatch, Since: noon, Used: 80, Most: 80}
 		}), line + " · waits for a free batch (80 batches run of all jobs, of at most 80) since " + phrase.LocalTime(noon)},
 		{with(func(p *progress.Progress) {

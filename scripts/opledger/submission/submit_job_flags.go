@@ -60,7 +60,8 @@ func (f *jobFlags) addOptions(flags *pflag.FlagSet) {
 		"check each response: json, or schema (its request's); others are invalid. Ask Gemini for JSON with "+
 			"generationConfig.responseMimeType or a schema")
 	flags.StringVar((*string)(&o.MaxFailures), "max-failures", string(o.MaxFailures),
-		"the job succeeds with this many requests that are not done, or with this share, such as 1%")
+		"the job succeeds with this many requests that are not done, or with this share, such as 1%; it waits for you "+
+			"before more are refused because a file or a cache at Gemini that they name is gone")
 	flags.StringVar((*string)(&o.StopAfter), "stop-after", string(o.StopAfter),
 		"start nothing more after this many requests, or this share, are not done (default never)")
 	flags.BoolVar(&o.Embed, "embed", o.Embed, "the requests are for embeddings: each has content, and no contents")

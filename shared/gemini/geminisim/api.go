@@ -23,6 +23,7 @@ func (s *Sim) routes() *http.ServeMux {
 	s.interactionRoutes(mux)
 	s.fileRoutes(mux)
 	s.uploadRoutes(mux)
+	s.cacheRoutes(mux)
 	s.webhookRoutes(mux)
 	mux.HandleFunc("GET "+JWKSPath, s.serve(OpJWKS, noSubject, s.serveJWKS))
 	mux.Handle("POST /v1beta/models/{id}", models)

@@ -27,6 +27,10 @@ const (
 	OpVideoCreate Op = "video create" // POST models/m:predictLongRunning
 	OpVideoGet    Op = "video get"
 
+	OpCacheCreate Op = "cache create"
+	OpCacheGet    Op = "cache get"
+	OpCacheDelete Op = "cache delete"
+
 	OpInteractionCreate Op = "interaction create"
 	OpInteractionGet    Op = "interaction get"
 	OpInteractionCancel Op = "interaction cancel"
@@ -39,11 +43,12 @@ func (op Op) creates() bool {
 
 // reads reports whether the shares of Faults for reading requests apply.
 func (op Op) reads() bool {
-	return op == OpGet || op == OpList || op == OpDownload || op == OpFileGet || op == OpVideoGet || op == OpInteractionGet
+	return op == OpGet || op == OpList || op == OpDownload || op == OpFileGet || op == OpCacheGet || op == OpVideoGet ||
+		op == OpInteractionGet
 }
 
 // changes reports whether what such a request reads has had another state before.
-func (op Op) changes() bool { return op != OpDownload && op != OpFileGet }
+func (op Op) changes() bool { return op != OpDownload && op != OpFileGet && op != OpCacheGet }
 
 // errors returns the form of errors for such a request.
 func (op Op) errors() func(status int, message string) Answer {

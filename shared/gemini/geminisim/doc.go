@@ -41,7 +41,8 @@
 // # Files
 //
 // An upload is resumable: a piece whose answer was lost is there, and a query says so. A file is gone
-// after 48 hours on the wire clock, or once it is deleted; a batch keeps its requests. With
+// after 48 hours on the wire clock, or once it is deleted; a batch keeps its requests. A cache is gone after its own
+// time, and has no content. With
 // Config.Folder the content is on disk, and a batch holds 8 bytes of memory for each request: a result
 // file is made while it is read. Config.Quotas limits batches, tokens and bytes.
 //
@@ -72,6 +73,7 @@
 //   - An upload's session that ends by itself, and a piece of which a part arrives twice. A file is
 //     ACTIVE at once.
 //   - A get of the file of a batch's results: 403, while Gemini answers it.
+//   - A request that fails because the file or the cache that it names is gone: its line is like any other.
 //   - A quota that lags, or that another project's use fills; a cancellation that is refused.
 //   - Streaming, embeddings that are no batch, foreground interactions and their content (tools, agents' environments),
 //     the retention of operations, with the results that they have inline, and the priority of batches.

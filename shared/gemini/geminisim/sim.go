@@ -46,6 +46,7 @@ type Sim struct {
 	requests   map[requestKey]uint64 // requests so far, for the fault plan
 	uploads    map[string]*upload    // by name
 	sessions   map[string]*upload    // by id
+	caches     map[string]*cached    // by name
 	posts      int                   // creations of batches that were asked for
 	sent       uint64                // calls of Deliver, for the ids
 }
@@ -80,6 +81,7 @@ func New(cfg Config) *Sim {
 		requests: make(map[requestKey]uint64),
 		uploads:  make(map[string]*upload),
 		sessions: make(map[string]*upload),
+		caches:   make(map[string]*cached),
 		prefixes: make(map[string]Script),
 		sentKeys: newSentKeys(cfg.CountKeys),
 	}

@@ -11,3 +11,9 @@ func (o Options) WithParts(most, each int) Options {
 	o.bounds.parts, o.bounds.cut = most, each
 	return o
 }
+
+// WithReferences returns o with jobs of which so many references are looked up.
+func (o Options) WithReferences(most int) Options {
+	o.bounds.references = most
+	return o
+}

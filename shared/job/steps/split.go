@@ -46,7 +46,7 @@ func (o Options) split(ctx context.Context, task effect.Task) ([]ledger.Write, e
 	s := splitting{
 		Options: o, lease: task.Lease, job: j, sum: sha256.New(),
 		seen:   make(map[operation.KeyHash]struct{}, min(max(j.Input.Requests, 0), 1<<20)),
-		cutter: job.NewCutter(j.Within(allowed), j.Input.Object, j.Cut),
+		cutter: job.NewCutter(j.Within(allowed), j.Input.Object, j.Cut), named: named{most: o.bounds.references},
 	}
 	problem, err := s.read(ctx)
 	switch {
@@ -57,6 +57,9 @@ func (o Options) split(ctx context.Context, task effect.Task) ([]ledger.Write, e
 	}
 	if rest, ok := s.cutter.Rest(); ok {
 		s.ranges = append(s.ranges, rest)
+	}
+	if s.job.References, err = s.named.store(ctx, o.Storage, files.Of(j.Job, 0, task.Fence, references, 1)); err != nil {
+		return nil, err
 	}
 	return nil, s.cut(ctx, true)
 }
@@ -75,6 +78,7 @@ type splitting struct {
 	sum    hash.Hash
 	seen   map[operation.KeyHash]struct{}
 	cutter *job.Cutter
+	named  named
 	ranges []job.Source // found, and not yet parts
 	offset int64        // of the next line
 }
@@ -119,18 +123,16 @@ func (s *splitting) read(ctx context.Context) (problem string, err error) {
 
 // check returns what is wrong with a line.
 func (s *splitting) check(line []byte) string {
-	key, err := job.KeyOf(line)
-	if err == nil && !s.job.Input.Checked {
-		_, err = job.SplitLine(line)
-	}
+	request, err := job.SplitLine(line)
 	if err != nil {
 		return err.Error()
 	}
-	hash := operation.HashKey(key)
+	hash := operation.HashKey(request.Key)
 	if _, twice := s.seen[hash]; twice {
-		return fmt.Sprintf("the key %q stands on an earlier line, too", key)
+		return fmt.Sprintf("the key %q stands on an earlier line, too", request.Key)
 	}
 	s.seen[hash] = struct{}{}
+	job.ReferencesIn(request.Body, s.named.add)
 	return ""
 }
 

@@ -59,6 +59,11 @@ func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {
 		if err := s.place(ctx); err != nil {
 			return nil, err
 		}
+		if err != nil { // there is no intent, and so no batch
+			if writes, err := s.refuse(ctx); err != nil || writes != nil {
+				return writes, err
+			}
+		}
 		if err := s.upload(ctx); err != nil {
 			return nil, err
 		}

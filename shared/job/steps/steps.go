@@ -2,13 +2,14 @@
 // file. Every step is begun by a claim, and its outcome is one commit with the end of the claim [S6]; so a
 // worker that dies, or loses its lease, has only written objects that no commit names.
 //
-//	step         its effect is of     it ends with
-//	job-split    the job              the input cut into parts
-//	job-start    a part               the part STARTED: Gemini has its batch; or REFUSED, or PLANNED again
-//	job-collect  the part's batch     the part COLLECTED; or REFUSED
-//	job-cancel   a part               Gemini asked to cancel the part's batch
-//	job-finish   the job              the job ENDED: its results are merged
-//	job-tidy     the first part       the objects of the parts deleted
+//	step            its effect is of     it ends with
+//	job-split       the job              the input cut into parts
+//	job-references  a part               what Gemini says of all files and caches that the job's requests name
+//	job-start       a part               the part STARTED: Gemini has its batch; or REFUSED, or PLANNED again
+//	job-collect     the part's batch     the part COLLECTED; or REFUSED
+//	job-cancel      a part               Gemini asked to cancel the part's batch
+//	job-finish      the job              the job ENDED: its results are merged
+//	job-tidy        the first part       the objects of the parts deleted
 //
 // Behind the end of each, the job is advanced. A step that cannot be taken now is put off, which is no
 // failure: its part says what it waits for.
@@ -51,6 +52,7 @@ type Options struct {
 
 // Bounds are constants, which tests replace by smaller ones.
 type bounds struct {
+	references int   // how many of a job are looked up
 	chunkBytes int64 // about how large an object of results becomes before it is recorded
 	parts      int   // how many a job may have
 	cut        int   // how many parts one commit of a split creates
@@ -60,13 +62,15 @@ type bounds struct {
 func Handlers(o Options) map[string]effect.Handler {
 	o.bounds.chunkBytes = cmp.Or(o.bounds.chunkBytes, 64<<20)
 	o.bounds.parts, o.bounds.cut = cmp.Or(o.bounds.parts, job.MostParts), cmp.Or(o.bounds.cut, 100)
+	o.bounds.references = cmp.Or(o.bounds.references, job.MostReferences)
 	return map[string]effect.Handler{
-		job.StepSplit:   step{o, o.split},
-		job.StepStart:   step{o, o.start},
-		job.StepCollect: step{o, o.collect},
-		job.StepCancel:  step{o, o.cancel},
-		job.StepFinish:  step{o, o.finish},
-		job.StepTidy:    step{o, o.tidy},
+		job.StepSplit:      step{o, o.split},
+		job.StepReferences: step{o, o.references},
+		job.StepStart:      step{o, o.start},
+		job.StepCollect:    step{o, o.collect},
+		job.StepCancel:     step{o, o.cancel},
+		job.StepFinish:     step{o, o.finish},
+		job.StepTidy:       step{o, o.tidy},
 	}
 }
 
@@ -75,7 +79,7 @@ func Handlers(o Options) map[string]effect.Handler {
 func Concurrency(of map[string]int) map[string]int {
 	maps.Copy(of, map[string]int{
 		job.StepSplit: 2, job.StepStart: 4, job.StepCollect: 4, job.StepCancel: 8, job.StepFinish: 2,
-		job.StepTidy: 2,
+		job.StepTidy: 2, job.StepReferences: 1,
 	})
 	return of
 }

@@ -58,6 +58,7 @@ type world struct {
 
 	stored ledger.Store   // as the test sees it
 	found  *lookup.Client // of the passes
+	gemini string         // the address of sim
 
 	mu      sync.Mutex
 	effects map[operation.Key]int // how often the user's effect ran
@@ -205,6 +206,7 @@ func (w *world) openGemini() {
 	w.Helper()
 	server := httptest.NewServer(w.sim.Handler())
 	w.Cleanup(server.Close)
+	w.gemini = server.URL
 	with := func(transport http.RoundTripper) api.Options {
 		return api.Options{APIKey: "key", BaseURL: server.URL, HTTP: &http.Client{Transport: transport}}
 	}

@@ -44,6 +44,7 @@ func frozenJob() job.Job {
 			Decided: operation.Decided{At: at(4), By: "operator", Why: "a test"},
 		}},
 		Pilot: 14, Failures: frozenFailures(), Price: &job.Price{Input: 0.5, Output: 2.5}, Sent: 30,
+		References: frozenReferences(),
 		Output: job.Output{
 			Results: frozenObject("results.jsonl"), Failed: frozenObject("failed.jsonl"),
 			Unmatched: frozenObject("unmatched.jsonl"),
@@ -60,6 +61,7 @@ func frozenPart() job.Part {
 		StartedAt: at(4),
 		Waits:     job.WaitsForQuota, WaitsSince: at(2), PutOffSince: at(1), Alerted: true, Problem: "a problem",
 		Aside: true, PlacedAt: at(2), TooLarge: true,
+		LookUp: job.LookUpPlanned, LookedUp: new(frozenReferences()), Unreferenced: true,
 		Pieces: []job.Source{frozenSource("nightly/piece")}, CancelPlanned: true,
 		Released: &operation.Decided{At: at(3), By: "operator", Why: "a test"},
 		Results: job.Results{
@@ -69,6 +71,13 @@ func frozenPart() job.Part {
 			Failures: frozenFailures(),
 		},
 		CreatedAt: at(4), WaitingSince: at(5), ExpireAt: at(6),
+	}
+}
+
+func frozenReferences() job.References {
+	return job.References{
+		List: frozenObject("references"), Count: 31, Round: 2, Gone: 32, First: "files/abc", Open: 33, Expires: at(3),
+		Refused: 34, Held: 35,
 	}
 }
 

@@ -79,9 +79,13 @@ func (w *world) advance() ledger.Advanced {
 }
 
 // cut performs the job's split: a part for each request.
-func (w *world) cut() {
+func (w *world) cut() { w.cutNaming(0) }
+
+// cutNaming is cut of a job whose requests name so many files at Gemini.
+func (w *world) cutNaming(references int64) {
 	w.Helper()
 	lease, j := w.step(nightly, job.StepSplit), w.job()
+	j.References.Count = references
 	var ranges []job.Source
 	for i := range j.Input.Requests {
 		ranges = append(ranges, job.Source{Object: j.Input.Object, Offset: i, Length: 1, Requests: 1})

@@ -182,6 +182,29 @@ var jobDecisions = []ledgerTest{
 			equal(w, "the second, then", w.part(2).State, job.Starting)
 			equal(w, "it is held", w.job().Hold == nil, true)
 		}},
+	{"files that requests name are looked up before a part is started, and what is gone holds the job [J15]",
+		func(w *world) {
+			w.submitJob(2, job.Options{})
+			w.cutNaming(3)
+			equal(w, "the first", w.part(1).State, job.Planned)
+			lease, p := w.step(operation.PartKey(nightly, 1), job.StepReferences), w.part(1)
+			p.LookedUp = &job.References{Round: 1, Gone: 1, First: "files/a", Open: 1, Expires: w.start.Add(time.Hour)}
+			w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, p.Write()))
+			j := w.advance().Job
+			equal(w, "the reason", j.Hold.Reason, job.HeldByReferences)
+			equal(w, "an alert is due", j.AlertsHold(), true)
+			equal(w, "how many are named", j.References.Count, int64(3))
+			equal(w, "the first, held", w.part(1).State, job.Planned)
+			w.must("Resume", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
+			lease, p = w.step(operation.PartKey(nightly, 1), job.StepStart), w.part(1)
+			p.State, p.Unreferenced, p.Counts = job.Refused, true, job.Counts{Refused: 1}
+			w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, p.Write()))
+			j = w.advance().Job
+			equal(w, "refused", j.Counts.Refused, int64(1))
+			equal(w, "refused for what they name", j.References.Refused, int64(1))
+			equal(w, "the first, at the end", w.part(1).State, job.Consumed)
+			equal(w, "the second", w.part(2).State, job.Starting)
+		}},
 	{"only an operator's release gives up a batch [J6]", func(w *world) {
 		w.submitJob(1, job.Options{})
 		w.cut()
