@@ -200,6 +200,6 @@ func TestShellKilled(t *testing.T) {
 
 const submitInTypeScript = `
 import { batch } from "./dist/gemini.js";
-import { Opledger } from "./dist/opledger.js";
+import { Opledger } from "opledger";
 const job = { collection: "batches", patienceMs: 0 };
 await new Opledger(process.env.OPLEDGER_URL).submitOnce("night-1", (mark) => batch("files/reviews", mark), job);`

@@ -10,7 +10,8 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// envTypeScript names a copy of scripts/examples/typescript with its packages installed.
+// envTypeScript names a copy of scripts/examples/typescript with its packages installed; a copy of scripts/typescript,
+// with its own, is where it is from there.
 const envTypeScript = "EXAMPLES_TYPESCRIPT"
 
 // TestTypeScript: the client's own tests, then the examples.
@@ -19,10 +20,16 @@ func TestTypeScript(t *testing.T) {
 	dir := cmp.Or(os.Getenv(envTypeScript), root+"/scripts/examples/typescript")
 	node := harness.Program(t, "node", "the examples in TypeScript are not run")
 	npm := harness.Program(t, "npm", "the examples in TypeScript are not run")
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "typescript")); err != nil {
-		harness.Missing(t, "the packages of "+dir+" are not installed (npm ci); the examples in TypeScript are not run")
+	client := filepath.Join(dir, "../../typescript")
+	for _, folder := range []string{client, dir} {
+		if _, err := os.Stat(filepath.Join(folder, "node_modules", "typescript")); err != nil {
+			harness.Missing(t, "the packages of "+folder+" are not installed (npm ci); the examples in TypeScript are not run")
+		}
 	}
-	if out, ok := run(t, dir, nil, npm, "test"); !ok { // it compiles, too
+	if out, ok := run(t, client, nil, npm, "test"); !ok { // it compiles, too
+		t.Fatal(out)
+	}
+	if out, ok := run(t, dir, nil, npm, "run", "-s", "build"); !ok {
 		t.Fatal(out)
 	}
 	for script, want := range map[string]string{

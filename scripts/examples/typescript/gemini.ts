@@ -2,7 +2,7 @@
 
 import { GoogleGenAI } from "@google/genai";
 
-import { AnsweredError, NotSentError, type Mark } from "./opledger.js";
+import { AnsweredError, NotSentError, type Mark } from "opledger";
 
 // Gemini runs, and charges for, each creation that it gets, so none may be repeated. Batches and
 // videos are sent once by default; an interaction five times, unless maxRetries is 0.

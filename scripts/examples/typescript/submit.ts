@@ -10,7 +10,7 @@
 // not set.
 
 import { batch, interaction, upload, video } from "./gemini.js";
-import { checkedUrl, checkRequests, Mark, Opledger } from "./opledger.js";
+import { checkedUrl, checkRequests, Mark, Opledger } from "opledger";
 
 const kinds = {
   batch: { create: batch, collection: "batches" },

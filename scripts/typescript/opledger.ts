@@ -1,7 +1,7 @@
 /**
  * A client of opledger: submit an operation to Gemini once, wait until it ends, verify its effects.
  *
- * Copy this file. It needs Node 20, nothing else.
+ * It needs Node 20, nothing else.
  *
  *     const opledger = new Opledger("http://127.0.0.1:8080");
  *     const job = { collection: "batches" } as const;
