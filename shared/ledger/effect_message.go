@@ -28,6 +28,8 @@ type Message struct {
 	// another number by now, none is planned, so that of several operators who saw the same page one
 	// reruns it; nil: any number.
 	Runs *int `json:"runs,omitempty"`
+	// Now ends the back-off of an effect that failed: it may be claimed at once. Its failures stay counted.
+	Now bool `json:"now,omitempty"`
 	// By is who sent an operator's message, in their own words.
 	By string `json:"by,omitempty"`
 	// ID is the queue's id of the message, the same in every delivery; empty where it has none. It
@@ -76,7 +78,7 @@ func CheckNonce(text string) error {
 }
 
 // ParseMessage reads a message: {"operation", "effect"}, the operation's name in any form [K1]. An
-// operator's may also have "rerun" and "by". Unknown fields are ignored, because a later revision
+// operator's may also have "rerun", "now" and "by". Unknown fields are ignored, because a later revision
 // may send them.
 func ParseMessage(data []byte) (Message, error) {
 	var m Message

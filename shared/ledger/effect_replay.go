@@ -27,6 +27,7 @@ const (
 	PlannedLate  ReplayOutcome = "planned"       // it was never planned, and a rule lists it
 	PlannedRerun ReplayOutcome = "planned-rerun" // as a run of its own
 	Repeated     ReplayOutcome = "repeated"      // the message was seen before
+	Hastened     ReplayOutcome = "hastened"      // its back-off ended with the message
 )
 
 // Replayed reports what Replay did.
@@ -48,6 +49,8 @@ const maxReplayError = 300
 // effect that was never planned is planned, where a rule lists it for the state of the operation,
 // and the operation is registered and settled. A DONE effect stays DONE [S2]. With Rerun the
 // message plans one more run, with the payload of the first but a key and a claim of its own.
+//
+// With Now the back-off of a PENDING effect ends: it is claimable at once, and its failures stay counted [S4].
 //
 // Each effect sees a message once: a redelivery, known by its ID, changes nothing. A message
 // without an ID cannot be told from its redelivery, and so reopens nothing.
@@ -122,6 +125,10 @@ func (r *replaying) try(ctx context.Context) error {
 		return nil
 	}
 	replay := r.remember(&effect, now)
+	if r.message.Now && effect.State == EffectPending && effect.ClaimableAt.After(now) {
+		r.outcome = Hastened
+		effect.ClaimableAt, effect.DueAt = now, now
+	}
 	if effect.State != EffectDead {
 		return r.ledger.commit(ctx, r.ledger.writeEffect(doc, effect))
 	}

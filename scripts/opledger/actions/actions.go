@@ -36,6 +36,8 @@ type Actions struct {
 	Paused func(context.Context) (bool, error)
 	// Overrides: the workers in this process perform effects even while another process has paused them.
 	Overrides bool
+	// LookEvery is how often the outcomes of effects are looked for that were asked for; 0: every 2 s.
+	LookEvery time.Duration
 	// By is the operator whom a page proposes to record.
 	By string
 }

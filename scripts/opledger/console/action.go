@@ -26,13 +26,24 @@ type action struct {
 	who     bool // the operator is recorded
 	why     bool // a reason must be given, and is recorded
 	runs    bool // an effect is run
-	kept    bool // it is done to a delivery in quarantine, and to no operation
+	about   kind // what it is done to
 	command string
 	// can reports whether the state of the subject allows it.
 	can func(subject) bool
-	// do does it, and says what became of it. nil: only the terminal can.
+	// do does it, and says what became of it. nil: only the terminal can, or each does it.
 	do func(context.Context, *actions.Actions, subject, decision) (outcome, error)
+	// each does it to the effects of a group, one after another, and says how far it is.
+	each func(context.Context, *actions.Actions, subject, decision, func(actions.Progress)) error
 }
+
+// A kind is what an action is done to.
+type kind int
+
+const (
+	ofOperation kind = iota // or to a job, a part, or an effect of them
+	ofDelivery              // in quarantine
+	ofGroup                 // of effects
+)
 
 // An outcome is what became of an action.
 type outcome struct {
@@ -43,7 +54,7 @@ type outcome struct {
 }
 
 // table is what an operator can do, in the order of the buttons.
-var table = slices.Concat(jobActions, operationActions)
+var table = slices.Concat(jobActions, operationActions, groupActions)
 
 // operationActions are what can be done to an operation, an effect or a delivery.
 var operationActions = []action{
@@ -167,7 +178,7 @@ var operationActions = []action{
 		},
 	},
 	{
-		name: "retry", label: "Ingest it again", kept: true, command: "opledger quarantine retry DELIVERY",
+		name: "retry", label: "Ingest it again", about: ofDelivery, command: "opledger quarantine retry DELIVERY",
 		title: func(s subject) string { return fmt.Sprintf("Ingest the delivery %s again?", s.Delivery.ID) },
 		happens: []string{
 			"This revision reads the body again. If it can, the event is applied under the delivery's own id, once.",
@@ -180,7 +191,7 @@ var operationActions = []action{
 		},
 	},
 	{
-		name: "resolve-delivery", label: "Resolve", kept: true, who: true, why: true,
+		name: "resolve-delivery", label: "Resolve", about: ofDelivery, who: true, why: true,
 		command: "opledger quarantine resolve DELIVERY --reason 'WHY'",
 		title:   func(s subject) string { return fmt.Sprintf("Resolve the delivery %s?", s.Delivery.ID) },
 		happens: []string{
@@ -207,6 +218,9 @@ func (a action) line(s subject) string {
 	if s.Delivery != nil {
 		delivery = s.Delivery.ID
 	}
+	if s.Group != nil {
+		return a.groupLine(s)
+	}
 	return strings.NewReplacer("NAME", phrase.ShellWord(string(s.Record.Key)), "EFFECT", phrase.ShellWord(s.Effect.Name),
 		"DELIVERY", phrase.ShellWord(delivery)).Replace(a.command) + s.view.StoreFlag()
 }
@@ -216,6 +230,9 @@ func (a action) question(s subject) string {
 	key := string(s.Record.Key)
 	if s.Delivery != nil {
 		key = s.Delivery.ID
+	}
+	if s.Group != nil {
+		return link(askPath, "do", a.name, theKey, s.Group.Receiver, "effect", s.Group.Effect)
 	}
 	return link(askPath, "do", a.name, theKey, key, "effect", s.Effect.Name)
 }
@@ -256,7 +273,7 @@ func (c *Console) remedies(s subject) (all []remedy) {
 func (c *Console) allows(a action) bool {
 	given := c.options.Actions
 	switch {
-	case given == nil || a.do == nil:
+	case given == nil || a.do == nil && a.each == nil:
 		return false
 	case a.name == "lookup":
 		return given.One != nil

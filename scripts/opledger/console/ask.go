@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -85,13 +86,17 @@ func (c *Console) ask(r *request, form url.Values) (question, action, subject, e
 	}
 	q := question{
 		Title: a.title(s), Back: back, Happens: a.happens, Line: a.line(s), Do: a.name, Key: form.Get(theKey),
-		Effect: s.Effect.Name, Seen: s.Seen(), Number: actions.NewNonce(r.now), By: c.options.Actions.By, AsksWho: a.who,
+		Effect: form.Get("effect"), Seen: s.Seen(), Number: actions.NewNonce(r.now), By: c.options.Actions.By, AsksWho: a.who,
 		AsksWhy: a.why, Button: a.label,
 	}
 	if a.runs {
 		if q.Warning, err = c.pauseWarning(r); err != nil {
 			return q, a, s, err
 		}
+	}
+	if a.each != nil && q.Warning != "" && !c.overrides(true) {
+		q.Over, q.Title = true, "Not now"
+		return q, a, s, stale{errors.New(q.Warning + " No receiver can be tried until then")}
 	}
 	if !a.can(s) {
 		q.Over, q.Title = true, "Nothing to do"
@@ -124,10 +129,17 @@ func (c *Console) overrides(paused bool) bool {
 // subject reads what an action is to be done to, and returns the address of its page.
 func (c *Console) subject(r *request, a action, key, effect string) (subject, string, error) {
 	s := subject{view: c.view(r)}
-	if a.kept {
+	switch a.about {
+	case ofDelivery:
 		delivery, _, err := c.ledger.Quarantine.Read(r, key)
 		s.Delivery = &delivery
 		return s, link("/console/quarantined", theKey, key), err
+	case ofGroup:
+		all, err := receivers.Read(r, c.ledger, receivers.Options{Hosts: c.options.Receivers})
+		group := all.Of(key, effect)
+		s.Group = &group
+		return s, receiversPath, err
+	case ofOperation:
 	}
 	story, s, err := c.story(r, operation.Key(key), s.view)
 	if err != nil {
@@ -162,6 +174,10 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := context.WithoutCancel(r.Context())
 	got := c.answers.once(form.Encode(), func() answered { return c.act(ctx, form) })
+	if got.location != "" {
+		http.Redirect(w, r, got.location, http.StatusSeeOther)
+		return
+	}
 	c.write(w, c.asks, got.status, shown{Title: got.title, Main: got.main})
 }
 
@@ -174,7 +190,7 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 	defer cancel()
 	now, err := c.ledger.Now(ctx)
 	if err != nil {
-		return answered{http.StatusServiceUnavailable, "Not done", refused(err)}
+		return answered{status: http.StatusServiceUnavailable, title: "Not done", main: refused(err)}
 	}
 	q, a, s, err := c.ask(&request{Context: ctx, now: now}, form)
 	d := decision{
@@ -192,6 +208,8 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 		err = bad("give the reason; it is recorded")
 	case letters(d.By) > mostBy || letters(d.Why) > mostWhy:
 		err = bad("say who decides in %d letters at most, and why in %d", mostBy, mostWhy)
+	case a.each != nil:
+		return answered{location: c.runs.start(c.options.Actions, a, s, d, now)}
 	default:
 		q.Over, q.Title = true, "Not done"
 		if q.Done, err = a.do(ctx, c.options.Actions, s, d); err == nil {
@@ -200,14 +218,14 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 	}
 	m := main{Now: now, Data: q.shown()}
 	if err == nil {
-		return answered{http.StatusOK, q.Title, m}
+		return answered{status: http.StatusOK, title: q.Title, main: m}
 	}
 	m.Error, m.Heading = err.Error(), "Nothing was done."
 	status := statusOf(err, http.StatusBadGateway)
 	if status == http.StatusBadGateway {
 		m.Heading = "It was not done, or not completed."
 	}
-	return answered{status, "Not done", m}
+	return answered{status: status, title: "Not done", main: m}
 }
 
 // statusOf returns the status of an answer with an error: other, where the request is not its cause.
@@ -232,6 +250,8 @@ type answered struct {
 	status int
 	title  string
 	main   main
+	// location is the page that shows how far it is, which is answered in place of main.
+	location string
 }
 
 // answers keeps the newest answers by their forms, each of which has the number of its question, so

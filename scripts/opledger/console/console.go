@@ -24,6 +24,8 @@ type Options struct {
 	Location config.Store
 	// Version says which build shows the pages; empty: they do not say it.
 	Version string
+	// Receivers are the hosts that get effects, as far as the settings name them, by the effect's name.
+	Receivers map[string]string
 	// Settings are what this process decides by, in the order in which they are shown.
 	Settings []config.Described
 	// Interval is that between two reconcile passes: what is late follows from it.
@@ -61,6 +63,7 @@ type Console struct {
 	live    *live
 	asks    *template.Template // of the answers to questions
 	answers answers
+	runs    *runs
 }
 
 //go:embed static
@@ -70,6 +73,7 @@ var static embed.FS
 func New(o Options) *Console {
 	c := &Console{
 		options: o, ledger: o.Ledger, mux: http.NewServeMux(), live: newLive(o.Every), asks: asking.templates(),
+		runs: newRuns(),
 	}
 	for _, p := range pages {
 		c.mux.Handle("GET "+p.pattern, c.handler(p))
@@ -85,8 +89,12 @@ func New(o Options) *Console {
 	return c
 }
 
-// Close ends every stream, so that the server behind which the console stands can shut down.
-func (c *Console) Close() { c.live.close() }
+// Close ends every stream, so that the server behind which the console stands can shut down, and the actions
+// that run. What they have asked for goes on.
+func (c *Console) Close() {
+	c.live.close()
+	c.runs.close()
+}
 
 // policy is the content security policy of every answer.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +

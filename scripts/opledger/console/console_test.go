@@ -19,7 +19,7 @@ var addresses = []string{
 	"/console/operation?key=batches%2Fdead", "/console/operation?key=batches%2Ffailing",
 	"/console/operation?key=batches%2Fmissing", "/console/operation?key=batches%2Fstranger", "/console/effects",
 	"/console/effects?show=dead", "/console/intents", "/console/intent?key=night-2", "/console/quarantine",
-	"/console/quarantined?key=msg_bad", "/console/settings",
+	"/console/quarantined?key=msg_bad", "/console/settings", receiversPath,
 }
 
 // TestPages: each page of a ledger with every kind of document is whole, names no other host, and

@@ -25,8 +25,8 @@
 //
 // # Actions
 //
-// With Options.Actions the page of an operation, a job's part, an effect or a quarantined delivery
-// offers what can be done. What the ledger refuses while a job needs it is not offered. Every action is
+// With Options.Actions the page of an operation, a job's part, an effect, a quarantined delivery or the effects of a
+// receiver offers what can be done. What the ledger refuses while a job needs it is not offered. Every action is
 // one row in the table of actions. It is a question first: a page with a form that says what will happen.
 // The form's POST is answered with what became of it:
 //
@@ -34,5 +34,7 @@
 //     has the first answer.
 //   - A form says what the question was about: "DEAD, after 3 claims". If that has changed since,
 //     nothing is done, and the answer says how it was and is.
+//   - What is done to many effects goes on when the browser leaves. Its page shows how far it is; only this
+//     process knows it.
 //   - A race that is left is the ledger's, which does none of these things twice [G5].
 package console

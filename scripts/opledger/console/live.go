@@ -41,8 +41,11 @@ func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
 // serve sends the main part of a page as events, whenever it has changed. It ends when the browser
 // leaves or the console closes. One stream too many is to be tried again.
-func (l *live) serve(w http.ResponseWriter, r *http.Request, address string, load func(context.Context) []byte) {
-	page, leave := l.watch(address, load)
+// every is how often the page is read.
+func (l *live) serve(
+	w http.ResponseWriter, r *http.Request, address string, every time.Duration, load func(context.Context) []byte,
+) {
+	page, leave := l.watch(address, every, load)
 	if page == nil {
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Second, l.every).Seconds())))
 		http.Error(w, "too many pages are being watched", http.StatusServiceUnavailable)
@@ -76,7 +79,9 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request, address string, loa
 
 // watch adds a watcher to a page. The first one starts the reading, and the last one that leaves
 // ends it. Beyond mostStreams there is no page.
-func (l *live) watch(address string, load func(context.Context) []byte) (page *watched, leave func()) {
+func (l *live) watch(
+	address string, every time.Duration, load func(context.Context) []byte,
+) (page *watched, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.streams == mostStreams {
@@ -88,7 +93,7 @@ func (l *live) watch(address string, load func(context.Context) []byte) (page *w
 		ctx, stop := context.WithCancel(context.Background())
 		page = &watched{changed: make(chan struct{}), stop: stop}
 		l.watched[address] = page
-		go l.refresh(ctx, page, load)
+		go l.refresh(ctx, page, every, load)
 	}
 	page.watchers++
 	return page, func() {
@@ -103,8 +108,10 @@ func (l *live) watch(address string, load func(context.Context) []byte) (page *w
 }
 
 // refresh reads a page until ctx ends.
-func (l *live) refresh(ctx context.Context, page *watched, load func(context.Context) []byte) {
-	tick := time.NewTicker(l.every)
+func (l *live) refresh(
+	ctx context.Context, page *watched, every time.Duration, load func(context.Context) []byte,
+) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select { // the browser has just been sent the page

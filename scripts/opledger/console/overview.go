@@ -36,10 +36,10 @@ type attention struct {
 
 // overviewLinks are the pages of what an overview tells about. Each names what can be done.
 var overviewLinks = map[string]string{
-	overview.AboutDead: "/console/effects?show=dead", overview.AboutEffects: "/console/effects",
+	overview.AboutDead: receiversPath, overview.AboutEffects: "/console/effects",
 	overview.AboutPause:   "/console/effects",
 	overview.AboutPending: "/console/operations?show=pending", overview.AboutQuarantine: "/console/quarantine",
-	overview.AboutFailing:      "/console/effects",
+	overview.AboutFailing:      receiversPath,
 	overview.AboutLate:         lateLink,
 	overview.AboutUnregistered: "/console/operations?show=unregistered",
 	overview.AboutIntents:      "/console/intents", overview.AboutDocuments: "/console/operations",
@@ -170,9 +170,6 @@ func (c *Console) attention(o overview.Overview) []attention {
 		a := attention{
 			Tone: phrase.Warn, Words: phrase.Sentence(problem.Words), Command: problem.Command,
 			Link: overviewLinks[problem.About],
-		}
-		if problem.About == overview.AboutFailing {
-			a.Link = link("/console/operation", theKey, string(o.Effects.Long.Operation))
 		}
 		if problem.About == overview.AboutDead {
 			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)

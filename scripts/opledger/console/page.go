@@ -40,6 +40,8 @@ var pages = []page{
 	{"/console/operation", "", "operation.html", loadOperation, false, operationsPath},
 	{partsPath, "", "job_parts.html", loadParts, false, operationsPath},
 	{"/console/effects", "Effects", "effects.html", loadEffects, false, ""},
+	{receiversPath, "Receivers", "receivers.html", loadReceivers, false, ""},
+	{runPath, "", "run.html", loadRun, true, receiversPath},
 	{"/console/intents", "Intents", "intents.html", loadIntents, false, ""},
 	{"/console/intent", "", "intent.html", loadIntent, false, "/console/intents"},
 	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine, false, ""},
@@ -118,12 +120,12 @@ func (c *Console) handler(p page) http.Handler {
 		query := r.URL.Query()
 		if query.Has("live") {
 			query.Del("live")
-			if !p.updates(query) {
+			if !c.updates(p, query) {
 				w.WriteHeader(http.StatusNoContent) // an EventSource does not come back after it
 				return
 			}
 			address := p.Path() + "?" + query.Encode()
-			c.live.serve(w, r, address, func(ctx context.Context) []byte {
+			c.live.serve(w, r, address, c.every(p), func(ctx context.Context) []byte {
 				m, _ := load(ctx, query)
 				return c.render(templates, "main", m)
 			})
@@ -131,7 +133,7 @@ func (c *Console) handler(p page) http.Handler {
 		}
 		m, status := load(r.Context(), query)
 		address := p.Path() + "?" + withLive(query)
-		if status != http.StatusOK && status != http.StatusServiceUnavailable || !p.updates(query) {
+		if status != http.StatusOK && status != http.StatusServiceUnavailable || !c.updates(p, query) {
 			address = "" // nothing to wait for
 		}
 		c.write(w, templates, status, shown{
@@ -142,8 +144,25 @@ func (c *Console) handler(p page) http.Handler {
 }
 
 // updates reports whether the page has a stream. A form has none, nor what costs too much to read again.
-func (p page) updates(query url.Values) bool {
-	return p.pattern != askPath && (p.pattern != operationsPath || counted(query))
+func (c *Console) updates(p page, query url.Values) bool {
+	switch p.pattern {
+	case askPath:
+		return false
+	case operationsPath:
+		return counted(query)
+	case receiversPath:
+		return c.options.Location.IsFile()
+	default:
+		return true
+	}
+}
+
+// every is how often the page is read again while it is watched.
+func (c *Console) every(p page) time.Duration {
+	if p.pattern == runPath {
+		return min(runEvery, c.options.Every)
+	}
+	return c.options.Every
 }
 
 // write answers with a whole page.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -22,7 +23,9 @@ type subject struct {
 	Job *job.Job
 	// Part is the part itself, or the one whose batch the operation is; nil: none.
 	Part *job.Part
-	view phrase.EffectView
+	// Group is the effects that one receiver gets; nil: none.
+	Group *receivers.Group
+	view  phrase.EffectView
 }
 
 // storySubject is the operation that a story is about.
@@ -40,7 +43,9 @@ func (s subject) with(e ledger.Effect) subject {
 }
 
 // ofOperation reports whether the subject is an operation itself.
-func (s subject) ofOperation() bool { return s.Effect.Name == "" && s.Delivery == nil }
+func (s subject) ofOperation() bool {
+	return s.Effect.Name == "" && s.Delivery == nil && s.Group == nil
+}
 
 // isJob reports whether the subject is a job, or an effect of it.
 func (s subject) isJob() bool { return s.Record.Key.Collection() == operation.Jobs && s.Part == nil }
@@ -61,6 +66,8 @@ func (s subject) withheld() bool {
 // Seen is what a question was asked about, in words. While it stays the same, so does the answer.
 func (s subject) Seen() string {
 	switch {
+	case s.Group != nil:
+		return fmt.Sprintf("%d dead, %d backing off", len(s.Group.Dead), len(s.Group.Failing))
 	case s.Delivery != nil && s.Delivery.Resolved != nil:
 		return phrase.Quarantined(*s.Delivery)
 	case s.Delivery != nil && s.Delivery.Outcome == "":

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -13,19 +14,21 @@ import (
 // A ReplayOfDead is a replay --dead, with some of its flags.
 type ReplayOfDead struct {
 	Topic   string
+	Of      string // --receiver
 	NoWait  bool
 	Timeout time.Duration
 }
 
 // Run replays, as an operator with the name ops.
 func (r ReplayOfDead) Run(ctx context.Context, outside terminal.Environment, w open.Writer) error {
-	selection := replaySelection{dead: true}
+	selection := replaySelection{dead: true, receiver: r.Of}
 	if err := selection.parse(nil, time.Now()); err != nil {
 		return err
 	}
 	outside.Yes = true
 	command := replayer{
 		outside: outside, server: w.Server, topic: r.Topic, noWait: r.NoWait, timeout: r.Timeout, by: "ops",
+		hosts: spec.Receivers(w.Settings.Effects),
 	}
 	return command.replay(ctx, selection, "")
 }

@@ -1,6 +1,6 @@
 // Package effects has the commands about side effects: replay and waive. A replay chooses effects
-// (replay_select.go), runs or publishes them (replay_run.go), waits for their outcome (replay_wait.go) and says
-// what became of them (replay_report.go).
+// (replay_select.go, and replay_receiver.go by receiver), runs or publishes them (replay_run.go), waits for their
+// outcome (replay_wait.go) and says what became of them (replay_report.go).
 package effects
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -30,8 +31,10 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			"several operations, or reruns any, it prints their number and asks.\n\n" +
 			"A dead or waived effect is reopened, and its attempts are counted from zero. Of one that runs once per\n" +
 			"item, only the items that failed or are not done are tried. An open effect is tried, unless it backs off:\n" +
-			"then the command says until when. A done effect is skipped; with --rerun it runs once more, as a run of\n" +
-			"its own with its own key.\n\n" +
+			"then the command says until when, and --now ends that. A done effect is skipped; with --rerun it runs\n" +
+			"once more, as a run of its own with its own key.\n\n" +
+			"With --receiver it runs the dead effects that one host gets, and with --now those that back off, too. It\n" +
+			"tries one first. Where that fails and is to be retried, or three are refused for good, it stops.\n\n" +
 			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
 			"and prints their outcomes. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
 			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
@@ -43,6 +46,7 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --rerun\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
+			"  opledger replay --receiver hooks.example.com --now\n" +
 			"  opledger replay --dead --job-kind 'nightly-*' --yes",
 		Args: replayArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,6 +58,9 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			}
 			if r.timeout < 0 {
 				err = errors.Join(err, fmt.Errorf("--timeout: it must not be below zero, not %v", r.timeout))
+			}
+			if r.noWait && selection.receiver != "" {
+				err = errors.Join(err, errors.New("--no-wait: with --receiver each outcome decides about the rest; leave it out"))
 			}
 			if err := errors.Join(selection.parse(args, time.Now()), nonceErr, err); err != nil {
 				return terminal.Usage(err)
@@ -86,7 +93,8 @@ type replayer struct {
 	left           bool   // effects are left to serve
 	by             string
 	dryRun, noWait bool
-	timeout        time.Duration // of the waiting; 0: none
+	timeout        time.Duration     // of the waiting; 0: none
+	hosts          map[string]string // the receivers of effects that the settings name
 }
 
 func (r *replayer) flags(cmd *cobra.Command) {
@@ -110,6 +118,7 @@ func withReplayer(
 		return err
 	}
 	r.server, r.topic, r.paused, r.left = w.Server, where.Topic, w.Paused, w.Left
+	r.hosts = spec.Receivers(w.Settings.Effects)
 	return errors.Join(do(&r), w.Close())
 }
 
@@ -117,6 +126,8 @@ func withReplayer(
 type replayRun struct {
 	began   time.Time // by the store's clock
 	nonce   string    // of --rerun; empty without it
+	now     bool      // back-offs end
+	careful bool      // one attempt is an outcome
 	targets []replayTarget
 	none    string // why there are no targets
 	sent    int    // messages for the first of the targets
@@ -142,14 +153,20 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	if run.nonce != "" { // before anything is sent: a kill leaves no other word of a nonce that was made up
 		r.outside.Note("these runs are @%s; if this command is cut off, continue with --rerun=%[1]s", run.nonce)
 	}
-	err = r.send(ctx, run)
+	if selection.receiver != "" {
+		if err = r.carefully(ctx, run); err == nil {
+			err = r.undone(run.targets)
+		}
+		return errors.Join(r.report(run, true), err)
+	}
+	err = r.send(ctx, run, len(run.targets))
 	if r.left && r.server.Wake(ctx) != nil || r.left && r.paused {
 		r.noWait = true
 	}
 	waits := !r.here() && !r.noWait
 	switch {
 	case err == nil && waits:
-		err = r.wait(ctx, run)
+		err = r.wait(ctx, run, indices(len(run.targets)))
 	case err == nil && r.left:
 		_, err = r.look(ctx, run, indices(run.sent))
 	}
@@ -165,13 +182,15 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce 
 	if err != nil {
 		return nil, err
 	}
-	found, err := selection.find(ctx, r.server.Ledger)
+	found, err := selection.find(ctx, r.server.Ledger, r.hosts)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range found.broken {
 		r.outside.Note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
 	}
-	run := &replayRun{began: operation.Instant(now), nonce: nonce, targets: found.targets, none: found.none}
+	run := &replayRun{
+		began: operation.Instant(now), nonce: nonce, now: selection.now, targets: found.targets, none: found.none,
+	}
 	return run, r.checkRules(ctx, run.targets)
 }

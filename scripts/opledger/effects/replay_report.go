@@ -61,7 +61,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		out.Line(outcomes(targets))
 	}
 	if backsOff {
-		out.Line("effects that back off are retried then; --rerun runs one now, as a second run with a key of its own")
+		out.Line("effects that back off are retried then; --now tries them at once")
 	}
 	if ran && run.nonce != "" {
 		out.Line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", run.nonce))

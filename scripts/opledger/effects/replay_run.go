@@ -41,16 +41,16 @@ func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error
 	return nil
 }
 
-// send sends a message for each target: to the topic, or to the handlers in this process.
-func (r *replayer) send(ctx context.Context, run *replayRun) error {
+// send sends a message for each target up to that one: to the topic, or to the handlers in this process.
+func (r *replayer) send(ctx context.Context, run *replayRun, until int) error {
 	p := terminal.NewProgress(r.outside)
 	defer p.End()
-	for all := howMany(run.targets); run.sent < len(run.targets); {
+	for all := howMany(run.targets); run.sent < until; {
 		p.Say(fmt.Sprintf("%d of %s", run.sent, all))
 		target := &run.targets[run.sent]
 		m := ledger.Message{
 			Operation: target.Operation, Effect: target.Effect, Rerun: run.nonce, By: r.by, ID: "replay-" + rand.Text(),
-			Runs: target.runs,
+			Runs: target.runs, Now: run.now,
 		}
 		err := ctx.Err()
 		switch {
@@ -94,6 +94,7 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 	}
 	target.ran = report.Lease.Attempt > 0
 	target.unknown, target.newer = report.Outcome == effect.Unknown, report.Outcome == effect.Newer
+	target.failed = report.Outcome == effect.Failed
 	target.Effect = target.run(m.Rerun)
 	if target.Status = rec.Effects[target.Effect]; target.Status == "" {
 		target.Status = unplanned

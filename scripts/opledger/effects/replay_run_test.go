@@ -91,7 +91,7 @@ func TestReplayCounts(t *testing.T) {
 	s := commandtest.Run(t, nil, "replay", "batches/b", "--store", early.Store()).Want(t, terminal.ExitFailed)
 	if !regexp.MustCompile(`^batches/b  log  open  backs off until ` + commandtest.LocalPattern +
 		`\n(.*\n)*effects that back off are ` +
-		`retried then; --rerun runs one now, as a second run with a key of its own\n$`).MatchString(s.Out) {
+		`retried then; --now tries them at once\n$`).MatchString(s.Out) {
 		t.Errorf("%s", s.Out)
 	}
 	s = commandtest.Run(t, nil, "replay", "batches/b", "--json", "--store", early.Store()).Want(t, terminal.ExitFailed)

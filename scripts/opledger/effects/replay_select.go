@@ -28,6 +28,8 @@ type replaySelection struct {
 	states            []string // as typed, like collection and since
 	collection, since string
 	why               string // only dead effects whose last error contains this
+	receiver          string // the host that gets the effects; empty: any
+	now               bool   // a back-off ends
 	filter            ledger.Filter
 	after             time.Time // only what ended, or with dead: died, later
 }
@@ -39,26 +41,36 @@ func (s *replaySelection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.since, "since", "", "only operations that ended, or with --dead effects that died, since "+
 		"then: 24h ago, or a time such as 2026-11-21T02:00:00Z")
 	cmd.Flags().StringVar(&s.why, "error", "", "with --dead: only effects whose last error contains this `TEXT`")
-	terminal.Selectors(cmd, "effect", "since", "error")
+	cmd.Flags().StringVar(&s.receiver, "receiver", "", "only dead effects that this `HOST` gets, and with --now those "+
+		"that back off, too; one first, and the rest only while it accepts them")
+	cmd.Flags().BoolVar(&s.now, "now", false, "end the back-off of an open effect: try it at once")
+	terminal.Selectors(cmd, "effect", "since", "error", "receiver")
 }
 
 // parse reads the arguments and flags. The error joins every problem.
 func (s *replaySelection) parse(args []string, now time.Time) error {
 	var problems []error
-	filtered := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != "" || s.since != "" || s.why != ""
+	ofRecords := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
+	filtered := ofRecords || s.since != "" || s.why != "" || s.receiver != ""
 	switch {
 	case len(args) == 1 && filtered:
 		problems = append(problems, errors.New("name an operation, or select several with "+
-			"--state, --collection, --job-kind, --since or --error: not both"))
+			"--state, --collection, --job-kind, --since, --error or --receiver: not both"))
 	case len(args) == 1:
 		var err error
 		s.name, err = open.ParseOperationName(args[0])
 		problems = append(problems, err)
 	case !filtered && !s.dead:
 		problems = append(problems, errors.New("name an operation, or select several with "+
-			"--dead, --state, --collection, --job-kind or --since"))
+			"--dead, --receiver, --state, --collection, --job-kind or --since"))
+	case s.receiver != "" && (ofRecords || s.rerun):
+		problems = append(problems, errors.New("--receiver: it chooses effects and not operations; leave out "+
+			"--state, --collection, --job-kind and --rerun"))
 	}
-	if s.why != "" && !s.dead {
+	if s.now && s.rerun {
+		problems = append(problems, errors.New("--now: a rerun has no back-off; leave out --rerun"))
+	}
+	if s.why != "" && !s.dead && s.receiver == "" {
 		problems = append(problems, errors.New("--error: only a dead effect has one to select by; add --dead"))
 	}
 	var err error
@@ -91,7 +103,8 @@ type replayTarget struct {
 	ran bool
 	// Of one that is run in this process: it has no handler here, or a newer revision wrote it.
 	unknown, newer bool
-	looks          int // that found no document of it
+	failed         bool // it has seen the message, failed, and backs off again
+	looks          int  // that found no document of it
 }
 
 // unplanned is the status of an effect that no rule planned when the operation reached its state.
@@ -104,8 +117,13 @@ type replayFound struct {
 	broken  []ledger.Broken // documents that cannot be read
 }
 
-// find returns the selected effects.
-func (s replaySelection) find(ctx context.Context, l *ledger.Ledger) (found replayFound, err error) {
+// find returns the selected effects. hosts are the receivers that the settings name, by effect.
+func (s replaySelection) find(
+	ctx context.Context, l *ledger.Ledger, hosts map[string]string,
+) (found replayFound, err error) {
+	if s.receiver != "" {
+		return s.findReceiver(ctx, l, hosts)
+	}
 	if s.name.Key != "" {
 		found.targets, found.none, err = s.findNamed(ctx, l)
 		return found, err

@@ -27,9 +27,9 @@ const (
 // unreadable is the status of an effect whose document cannot be read.
 const unreadable operation.EffectStatus = "unreadable"
 
-// wait waits until the outcome of every effect is known. On a terminal it prints the outcomes so far in
-// one line, which it overwrites.
-func (r *replayer) wait(ctx context.Context, run *replayRun) error {
+// wait waits until the outcome of each of these effects is known. On a terminal it prints the outcomes so far
+// in one line, which it overwrites.
+func (r *replayer) wait(ctx context.Context, run *replayRun, waiting []int) error {
 	if r.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.timeout)
@@ -37,7 +37,7 @@ func (r *replayer) wait(ctx context.Context, run *replayRun) error {
 	}
 	p := terminal.NewProgress(r.outside)
 	defer p.End()
-	for waiting := indices(len(run.targets)); len(waiting) > 0; {
+	for len(waiting) > 0 {
 		some := waiting[:min(lookAtOnce, len(waiting))]
 		left, err := r.look(ctx, run, some)
 		if err == nil {
@@ -92,7 +92,7 @@ func (r *replayer) look(ctx context.Context, run *replayRun, some []int) (open [
 		for _, e := range effects {
 			i := waiting[ledger.EffectPath(e.Operation, e.Name)]
 			delete(waiting, ledger.EffectPath(e.Operation, e.Name))
-			if !run.targets[i].see(e, run.began) {
+			if target := &run.targets[i]; !target.see(e, run.began) && !(run.careful && target.failed) {
 				open = append(open, i)
 			}
 		}
@@ -127,6 +127,7 @@ func (t *replayTarget) see(e ledger.Effect, since time.Time) bool {
 	t.ran = !e.DiedAt.Before(since) || slices.ContainsFunc(e.Replays, func(r ledger.Replay) bool {
 		return !r.At.Before(since)
 	})
+	t.failed = e.State == ledger.EffectPending && e.Failing != nil && !e.Failing.Last.Before(since)
 	return t.Status == operation.EffectDone || t.ran && t.Status != operation.EffectOpen
 }
 

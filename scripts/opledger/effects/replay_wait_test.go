@@ -21,11 +21,13 @@ import (
 type replayWorld struct {
 	t         *testing.T
 	variables []string
+	host      string // of the receiver
 
-	mu      sync.Mutex
-	refused string         // an idempotency key
-	calls   map[string]int // of the receiver, by key
-	called  func()         // after each call; nil: nothing
+	mu          sync.Mutex
+	refused     string         // an idempotency key
+	unavailable bool           // the receiver answers 503
+	calls       map[string]int // of the receiver, by key
+	called      func()         // after each call; nil: nothing
 }
 
 func newReplayWorld(t *testing.T, names ...string) *replayWorld {
@@ -35,6 +37,7 @@ func newReplayWorld(t *testing.T, names ...string) *replayWorld {
 	w := &replayWorld{t: t, calls: map[string]int{}}
 	receiver := httptest.NewServer(w)
 	t.Cleanup(receiver.Close)
+	w.host = strings.TrimPrefix(receiver.URL, "http://")
 	w.variables = []string{
 		"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
@@ -48,6 +51,8 @@ func (w *replayWorld) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	if w.calls[key]++; w.refused == key {
 		answer.WriteHeader(http.StatusGone)
+	} else if w.unavailable {
+		answer.WriteHeader(http.StatusServiceUnavailable)
 	}
 	if w.called != nil {
 		w.called()

@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 )
@@ -105,6 +106,7 @@ func (o openedConsole) serve(ctx context.Context, outside terminal.Environment, 
 			Store: o.where.String(),
 		},
 		Log: logging.New(outside.Err, ""), Version: terminal.Version(),
+		Receivers: spec.Receivers(settings.Ledger.Effects),
 	}
 	acts := ""
 	if o.server != nil {

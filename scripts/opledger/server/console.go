@@ -15,6 +15,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -24,6 +25,9 @@ import (
 func (s *Server) Actions() *actions.Actions {
 	a := &actions.Actions{
 		Ledger: s.Ledger, Send: s.send, Elsewhere: s.elsewhere(), By: s.options.Operator,
+	}
+	if s.options.Publisher == nil { // the ledger is a file
+		a.LookEvery = 100 * time.Millisecond
 	}
 	if !a.Elsewhere {
 		a.Paused, a.Overrides = s.Paused, !s.effects.Paused && !s.options.FollowPause
@@ -69,6 +73,7 @@ func (s *Server) newConsole() {
 		},
 		Location: s.options.Location, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
 		Log: s.options.Log, Version: s.options.Version,
+		Receivers: spec.Receivers(s.settings.Ledger.Effects),
 	}
 	if s.options.Operator != "" {
 		options.Actions = s.Actions()

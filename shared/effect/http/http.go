@@ -74,6 +74,15 @@ func (d *Do) Warning() error {
 		"deployment's state; store the URL in Secret Manager, and name the secret in urlSecret")
 }
 
+// Receiver returns the host of the URL, with its port; empty where a secret holds the URL.
+func (d *Do) Receiver() string {
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
 // isURL reports whether something can be posted to text.
 func isURL(text string) bool {
 	u, err := url.Parse(text)

@@ -100,6 +100,18 @@ func Rules(specs []Spec) []ledger.Rule {
 	return rules
 }
 
+// Receivers returns who gets an effect, a host, by the effect's name: of each whose settings say it. A URL in a
+// secret does not.
+func Receivers(specs []Spec) map[string]string {
+	hosts := map[string]string{}
+	for _, s := range specs {
+		if to, ok := s.Do.(interface{ Receiver() string }); ok && to.Receiver() != "" {
+			hosts[s.Name] = to.Receiver()
+		}
+	}
+	return hosts
+}
+
 // Concurrency returns how many of each effect may be in flight in one process, by name.
 func Concurrency(specs []Spec) map[string]int {
 	most := make(map[string]int, len(specs))

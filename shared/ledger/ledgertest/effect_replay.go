@@ -184,6 +184,25 @@ var effectReplay = join([]ledgerTest{
 		equal(w, "backing off", w.replay(w.asked(publish, "m2")).Outcome, "")
 		equal(w, "claim", w.claim(publish).Verdict, ledger.BackingOff)
 	}},
+	{"a back-off ends when an operator says now, once, and its failures stay counted [G5, S4]", func(w *world) {
+		w.succeed()
+		w.release(w.granted(publish), time.Hour)
+		now := w.asked(publish, "m1")
+		now.Now = true
+		equal(w, "replay", w.replay(now).Outcome, ledger.Hastened)
+		equal(w, "failures", w.effect(publish).Failing.Times, 1)
+		w.release(w.granted(publish), time.Hour)
+		equal(w, "redelivered", w.replay(now).Outcome, ledger.Repeated)
+		equal(w, "claim", w.claim(publish).Verdict, ledger.BackingOff)
+		equal(w, "failures", w.effect(publish).Failing.Times, 2)
+		now.ID = "m2"
+		w.replay(now)
+		lease := w.granted(publish)
+		now.ID = "m3"
+		equal(w, "held", w.replay(now).Outcome, "")
+		equal(w, "claim", w.claim(publish).Verdict, ledger.Held)
+		w.finish(lease)
+	}},
 	{"a dead alert about what is no operation is reopened [R4]", func(w *world) {
 		w.settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertDisabled}}}
 		if a, err := w.ledger().Passes.AlertAbout(w.ctx, "webhooks/x", ledger.AlertDisabled, time.Time{}, ""); err != nil ||

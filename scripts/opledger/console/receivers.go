@@ -1,0 +1,82 @@
+package console
+
+import (
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/receivers"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// receiversPath is the page of the effects by who receives them.
+const receiversPath = "/console/receivers"
+
+// The most documents of each list that the page reads; an action reads all.
+const (
+	receiverRows          = 1000
+	firestoreReceiverRows = 250
+)
+
+// shownEffects is how many of a group the page names.
+const shownEffects = 5
+
+// receiversPage is what receivers.html shows.
+type receiversPage struct {
+	Groups  []receiverGroup
+	Partial bool
+	Open    ledger.Total // of all effects
+	Paused  string       // why none is run; empty: they are not paused
+	Unpause []remedy
+	Broken  []ledger.Broken
+}
+
+// A receiverGroup is one group, with what can be done about it.
+type receiverGroup struct {
+	receivers.Group
+	Tone     phrase.Tone
+	Errors   []phrase.FailureGroup // of the dead and the failing
+	Some     []ledger.Effect       // the first of them
+	Remedies []remedy
+}
+
+func loadReceivers(c *Console, r *request) (any, error) {
+	most := receiverRows
+	if !c.options.Location.IsFile() {
+		most = firestoreReceiverRows
+	}
+	all, err := receivers.Read(r, c.ledger, receivers.Options{Most: most, Hosts: c.options.Receivers})
+	if err != nil {
+		return nil, err
+	}
+	p := receiversPage{Partial: all.Partial, Broken: all.Broken}
+	if p.Open, err = c.ledger.Effects.CountOpen(r); err != nil {
+		return nil, err
+	}
+	paused, by, err := c.pause(r)
+	if paused {
+		p.Paused, p.Unpause = by, c.unpause()
+	}
+	view := c.view(r)
+	view.Paused = paused
+	for _, group := range all.Groups {
+		troubled := append(append([]ledger.Effect{}, group.Dead...), group.Failing...)
+		shown := receiverGroup{
+			Group: group, Errors: phrase.GroupFailures(troubled), Some: troubled[:min(shownEffects, len(troubled))],
+			Remedies: c.remedies(subject{Group: &group, view: view}),
+		}
+		switch {
+		case len(group.Dead) > 0:
+			shown.Tone = phrase.Bad
+		case len(group.Failing) > 0:
+			shown.Tone = phrase.Warn
+		}
+		p.Groups = append(p.Groups, shown)
+	}
+	return p, err
+}
+
+// Name is who receives the effects, as a heading.
+func (g receiverGroup) Name() string {
+	if g.Receiver == "" {
+		return "no host is named"
+	}
+	return g.Receiver
+}

@@ -1,0 +1,119 @@
+package effects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/receivers"
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// findReceiver returns the dead effects of a receiver, and those that back off where that ends.
+func (s replaySelection) findReceiver(
+	ctx context.Context, l *ledger.Ledger, hosts map[string]string,
+) (found replayFound, err error) {
+	all, err := receivers.Read(ctx, l.Reading(), receivers.Options{Hosts: hosts})
+	if err != nil {
+		return found, err
+	}
+	found.broken = all.Broken
+	var known []string
+	for _, g := range all.Groups {
+		if g.Receiver != "" {
+			known = append(known, g.Receiver)
+		}
+		if g.Receiver != s.receiver {
+			continue
+		}
+		chosen := g.Dead
+		if s.now && !s.dead {
+			chosen = slices.Concat(g.Dead, g.Failing)
+		}
+		for _, e := range chosen {
+			if named := e.Name == s.effect || g.Effect == s.effect; (s.effect == "" || named) && s.chooses(e, e.CreatedAt) {
+				found.targets = append(found.targets, replayTarget{Operation: e.Operation, Effect: e.Name, Status: e.Status()})
+			}
+		}
+	}
+	found.none = "no selected effect of " + phrase.Safe(s.receiver) + " is dead"
+	switch {
+	case !slices.Contains(known, s.receiver):
+		found.none = "no effect that is open or dead is known to be of " + phrase.Safe(s.receiver) +
+			diag.DidYouMean(s.receiver, known)
+	case s.now && !s.dead:
+		found.none += ", or backs off"
+	}
+	return found, nil
+}
+
+// carefully sends a message for the first target, and for more only while the receiver accepts what it gets.
+func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
+	run.careful = true
+	if r.paused {
+		return errors.New("effects are paused, so that no receiver can be tried; nothing was published")
+	}
+	for wave := 1; run.sent < len(run.targets); {
+		first := run.sent
+		err := r.send(ctx, run, min(first+wave, len(run.targets)))
+		if err == nil && !r.here() {
+			err = r.wake(ctx)
+		}
+		if err == nil && !r.here() {
+			err = r.wait(ctx, run, indices(run.sent)[first:])
+		}
+		if err == nil {
+			err = run.refusal()
+		}
+		if err != nil {
+			return err
+		}
+		if !r.here() {
+			wave = min(10*wave, actions.MostAtOnce)
+		}
+	}
+	return nil
+}
+
+// wake has serve run what was left to it, where it was.
+func (r *replayer) wake(ctx context.Context) error {
+	if err := r.server.Wake(ctx); err != nil {
+		return fmt.Errorf("asking serve to run them: %w; its next sweep does", err)
+	}
+	return nil
+}
+
+// refusal returns an error where the receiver does not accept what it gets.
+func (run *replayRun) refusal() error {
+	var dead []string
+	left := len(run.targets) - run.sent
+	for _, t := range run.targets[:run.sent] {
+		name := fmt.Sprintf("%s of %s", phrase.Safe(t.Effect), phrase.Safe(string(t.Operation)))
+		switch {
+		case t.failed:
+			return fmt.Errorf("stopped after %d of %d: %s failed again, and backs off; opledger show says why. %s not tried",
+				run.sent, len(run.targets), name, counted(left, "was", "were"))
+		case t.ran && t.Status == operation.EffectDead:
+			dead = append(dead, name)
+		}
+	}
+	if len(dead) < actions.MostRefused || left == 0 {
+		return nil
+	}
+	return fmt.Errorf("stopped after %d of %d: refused for good are %s; opledger show says why. %s not tried",
+		run.sent, len(run.targets), strings.Join(dead[:actions.MostRefused], ", "), counted(left, "was", "were"))
+}
+
+// counted is a number of effects with a verb.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return phrase.Counted(n, "effect") + " " + one
+	}
+	return phrase.Counted(n, "effect") + " " + several
+}

@@ -1,0 +1,142 @@
+package effects_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/effects"
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// A hooks is a receiver that answers as it is told, and counts.
+type hooks struct {
+	*httptest.Server
+	status, calls atomic.Int64
+}
+
+func newHooks(t *testing.T) (h *hooks, host string, variables []string) {
+	t.Helper()
+	h = &hooks{}
+	h.status.Store(http.StatusOK)
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h.calls.Add(1)
+		w.WriteHeader(int(h.status.Load()))
+	}))
+	t.Cleanup(h.Close)
+	return h, strings.TrimPrefix(h.URL, "http://"), []string{
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + h.URL + "'}]",
+	}
+}
+
+// TestReplayReceiver: of a receiver that is down one effect is tried; of one that refuses for good three are; of
+// one that accepts all are done. Another receiver's are not chosen.
+func TestReplayReceiver(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	names := []string{"batches/a", "batches/b", "batches/c", "batches/d", "batches/e"}
+	f.Dead(names...)
+	h, host, variables := newHooks(t)
+	variables = append(variables, "OPLEDGER_STORE="+f.Store())
+	replay := func(args ...string) commandtest.Said {
+		t.Helper()
+		return commandtest.Run(t, variables, append([]string{"replay", "--yes"}, args...)...)
+	}
+	replay("--receiver", "other.example").Want(t, terminal.ExitDone).Says(t,
+		"nothing to run again: no effect that is open or dead is known to be of other.example")
+	replay("--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 5 effects of 5 operations again")
+	h.status.Store(http.StatusServiceUnavailable)
+	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 1 of 5: log of batches/",
+		"failed again, and backs off", "4 effects were not tried")
+	if n := h.calls.Swap(0); n != 1 {
+		t.Errorf("a receiver that is down was called %d times", n)
+	}
+	h.status.Store(http.StatusGone)
+	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 3 of 4: refused for good are log of batches/",
+		"1 effect was not tried")
+	if n := h.calls.Swap(0); n != 3 {
+		t.Errorf("a receiver that refuses was called %d times", n)
+	}
+	h.status.Store(http.StatusOK)
+	replay("--receiver", host, "--now", "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 5 effects of 5")
+	replay("--receiver", host, "--now").Want(t, terminal.ExitDone).Says(t, "5 done")
+	if n := h.calls.Load(); n != 5 {
+		t.Errorf("the receiver was called %d times", n)
+	}
+	replay("--receiver", host, "--now").Want(t, terminal.ExitDone).Says(t, "nothing to run again: ")
+}
+
+// TestReplayNow: an effect that backs off is tried at once with --now, and keeps its failures; without it stays.
+func TestReplayNow(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Register("batches/a")
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		grant, err := l.Effects.Claim(ctx, "batches/a", "log")
+		if err == nil {
+			_, err = l.Effects.Release(ctx, grant.Lease, errors.New("503"), time.Hour)
+		}
+		return err
+	})
+	h, _, variables := newHooks(t)
+	variables = append(variables, "OPLEDGER_STORE="+f.Store())
+	commandtest.Run(t, variables, "replay", "batches/a").Want(t, terminal.ExitFailed).Says(t, "backs off until", "--now")
+	if n := h.calls.Load(); n != 0 {
+		t.Errorf("without --now the receiver was called %d times", n)
+	}
+	h.status.Store(http.StatusBadGateway)
+	commandtest.Run(t, variables, "replay", "batches/a", "--now").Want(t, terminal.ExitFailed)
+	if e := f.Effects("batches/a")["log"]; e.Failing == nil || e.Failing.Times != 2 {
+		t.Errorf("its failures: %+v", e.Failing)
+	}
+	h.status.Store(http.StatusOK)
+	commandtest.Run(t, variables, "replay", "batches/a", "--now").Want(t, terminal.ExitDone).Says(t, "1 done")
+}
+
+// TestReplayReceiverFlags: what chooses operations chooses no receiver, and its outcomes are waited for.
+func TestReplayReceiverFlags(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Dead("batches/a")
+	for _, c := range []struct{ args, want string }{
+		{"batches/a --receiver h", "not both"}, {"--receiver h --state FAILED", "it chooses effects and not operations"},
+		{"--receiver h --rerun", "it chooses effects and not operations"}, {"--receiver h --no-wait", "each outcome decides"},
+		{"--dead --now --rerun", "a rerun has no back-off"},
+	} {
+		args := append([]string{"replay", "--store", f.Store()}, strings.Fields(c.args)...)
+		commandtest.Run(t, nil, args...).Want(t, terminal.ExitUsage, c.want)
+	}
+}
+
+// TestReplayReceiverWaits: with a topic the first message's outcome is known before another is published, and one
+// that fails again is an outcome.
+func TestReplayReceiverWaits(t *testing.T) {
+	t.Parallel()
+	w := newReplayWorld(t, "batches/a", "batches/b", "batches/c")
+	var first int
+	s := w.replay(effects.ReplayOfDead{Topic: "effects", Of: w.host}, func(worker, _ func()) {
+		worker()
+		if first == 0 {
+			first = len(w.calls)
+		}
+	})
+	if first != 1 || s.Err != "" || !strings.HasSuffix(s.Out, "for 3 effects of 3 operations\n3 done\n") {
+		t.Errorf("after the first look %d were called: %+v", first, s)
+	}
+	w = newReplayWorld(t, "batches/a", "batches/b")
+	w.unavailable = true
+	s = w.replay(effects.ReplayOfDead{Topic: "effects", Of: w.host}, works)
+	if len(w.calls) != 1 || !strings.Contains(s.Err, "stopped after 1 of 2") {
+		t.Errorf("%d calls: %+v", len(w.calls), s)
+	}
+}
