@@ -27,6 +27,7 @@ var limits = map[string]limit{
 	"shared/gemini/webhooks/README.md":   {50, 0},
 	"infra/README.md":                    {340, 0},
 	"infra/limits/README.md":             {130, 0},
+	"infra/machine/README.md":            {130, 0},
 	"infra/moving/README.md":             {90, 0},
 	"infra/playbooks/README.md":          {62, 0},
 	"test/README.md":                     {170, 0},
