@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -40,6 +41,49 @@ func TestBrowserJobs(t *testing.T) {
 		b.fits(jobAddresses[i])
 	}
 	b.fits(asked{do: release, key: "jobs/nightly/00002"}.address())
+}
+
+// TestBrowserPlaybook: the playbook that the overview links is shown, fits, and leads to others.
+func TestBrowserPlaybook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	b := newBrowser(w, w.console)
+	b.do(chromedp.Navigate(b.server+"/"), chromedp.Click(chromedp.CSS(`a[href="/console/playbook?key=effects-dead"]`)))
+	b.shows("It is kept, with its record, until an operator acts")
+	b.do(chromedp.Click(chromedp.CSS(`article a[href="/console/playbook?key=overdue"]`)))
+	b.shows("Something has been due for too long")
+	for _, name := range []string{"effects-dead", playbookIndex} {
+		b.fits(playbookAddress(name))
+	}
+}
+
+// TestBrowserLost: a page whose connection is lost says so above what it shows, and since when; the title of the tab
+// has how much needs an operator. When the connection is back it says nothing.
+func TestBrowserLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	var down atomic.Bool
+	b := newBrowser(w, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if down.Load() && r.URL.Query().Has("live") {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.console.ServeHTTP(rw, r)
+	}))
+	b.do(chromedp.Navigate(b.server + "/"))
+	b.contains("#live-state", "Live")
+	needs := value[string](b, `document.querySelector("[data-needs]").dataset.needs`)
+	if title := value[string](b, "document.title"); needs == "0" || title != "("+needs+") Overview · opledger" {
+		t.Errorf("%s need an operator, and the title is %q", needs, title)
+	}
+	down.Store(true)
+	w.console.live.close()
+	b.contains("#stale", "The connection is lost; it is tried again. This page shows ")
+	if !value[bool](b, `document.body.classList.contains("frozen")`) {
+		t.Error("the times are not marked")
+	}
 }
 
 // TestBrowserLive: an open page shows what changes, keeps the keyboard's focus, and can be paused.

@@ -25,7 +25,15 @@ type endBar struct {
 	Key     operation.Key
 	By      operation.Source
 	X, Y, H int
-	Words   string
+	What    string // became of it
+	Words   string // the same with its name
+}
+
+// Newest are the bars, the newest first.
+func (e ends) Newest() []endBar {
+	bars := slices.Clone(e.Bars)
+	slices.Reverse(bars)
+	return bars
 }
 
 // An endLine is a delay that the picture names.
@@ -63,9 +71,10 @@ func drawEnds(newestFirst []operation.Record) ends {
 			words = phrase.Took(delay) + " after it ended"
 		}
 		height := delayHeight(delay)
+		what := fmt.Sprintf("%s, settled by %s: %s", rec.State, rec.SettledBy, words)
 		all.Bars = append(all.Bars, endBar{
 			Key: rec.Key, By: rec.SettledBy, X: left + i*endWidth, Y: all.Height - height, H: height,
-			Words: fmt.Sprintf("%s %s, settled by %s: %s", rec.Key, rec.State, rec.SettledBy, words),
+			What: what, Words: string(rec.Key) + " " + what,
 		})
 		if rec.SettledBy == operation.Webhook {
 			all.Webhook++

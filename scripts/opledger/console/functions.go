@@ -31,6 +31,7 @@ var functions = template.FuncMap{
 	"redriven":  phrase.Redriven,
 	"broken":    phrase.Broken,
 	"link":      link,
+	"playbook":  playbookAddress,
 	"path": func(key operation.Key) string {
 		return "/console/operation?" + url.Values{theKey: {string(key)}}.Encode()
 	},

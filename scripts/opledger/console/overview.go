@@ -19,6 +19,17 @@ type overviewPage struct {
 	Partial   bool // there may be more than Attention
 }
 
+// Needs is how many things need an operator. The title of the page has the number.
+func (p overviewPage) Needs() int {
+	n := 0
+	for _, a := range p.Attention {
+		if a.Needs {
+			n++
+		}
+	}
+	return n
+}
+
 // A tile is one fact, and where to see more of it.
 type tile struct {
 	Number, Label, Sub, Link string
@@ -31,6 +42,8 @@ type attention struct {
 	Words, Link string
 	Detail      string
 	Command     string // that helps, or shows more
+	Playbook    string // what to do about it; empty: there is none
+	Needs       bool   // it needs an operator
 	Groups      []failureGroup
 }
 
@@ -56,6 +69,7 @@ const passesLink = "/console/passes"
 func loadOverview(c *Console, r *request) (any, error) {
 	o, err := overview.Read(r, c.ledger, overview.Options{
 		Interval: c.options.Interval, Most: c.options.Most, Paused: c.options.Effects.Paused,
+		StoreFlag: c.view(r).StoreFlag(),
 	})
 	newest, endsErr := c.ledger.Operations.Ends(r, ledger.Cursor{}, c.options.Ends)
 	p := overviewPage{
@@ -169,7 +183,7 @@ func (c *Console) attention(o overview.Overview) []attention {
 	for _, problem := range o.Problems {
 		a := attention{
 			Tone: phrase.Warn, Words: phrase.Sentence(problem.Words), Command: problem.Command,
-			Link: overviewLinks[problem.About],
+			Link: overviewLinks[problem.About], Playbook: problem.Playbook, Needs: true,
 		}
 		if problem.About == overview.AboutDead {
 			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)

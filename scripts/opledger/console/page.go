@@ -47,6 +47,7 @@ var pages = []page{
 	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine, false, ""},
 	{"/console/quarantined", "", "quarantined.html", loadQuarantined, false, "/console/quarantine"},
 	{"/console/passes", "Passes", "passes.html", loadPasses, false, ""},
+	{playbookPath, "", "playbook.html", loadPlaybook, true, "/"},
 	{"/console/settings", "Settings", "settings.html", loadSettings, true, ""},
 }
 
@@ -137,7 +138,7 @@ func (c *Console) handler(p page) http.Handler {
 			address = "" // nothing to wait for
 		}
 		c.write(w, templates, status, shown{
-			Title: cmp.Or(p.title, query.Get(theKey)), Path: cmp.Or(p.under, p.Path()), Inside: p.under != "",
+			Title: titled(cmp.Or(p.title, query.Get(theKey)), m.Data), Path: cmp.Or(p.under, p.Path()), Inside: p.under != "",
 			Address: address, Query: query.Get("q"), Main: m,
 		})
 	})
@@ -146,7 +147,7 @@ func (c *Console) handler(p page) http.Handler {
 // updates reports whether the page has a stream. A form has none, nor what costs too much to read again.
 func (c *Console) updates(p page, query url.Values) bool {
 	switch p.pattern {
-	case askPath:
+	case askPath, playbookPath:
 		return false
 	case operationsPath:
 		return counted(query)
@@ -163,6 +164,14 @@ func (c *Console) every(p page) time.Duration {
 		return min(runEvery, c.options.Every)
 	}
 	return c.options.Every
+}
+
+// titled is the title of a page, with how much needs an operator where the page says it.
+func titled(title string, data any) string {
+	if counts, ok := data.(interface{ Needs() int }); ok && counts.Needs() > 0 {
+		return fmt.Sprintf("(%d) %s", counts.Needs(), title)
+	}
+	return title
 }
 
 // write answers with a whole page.
@@ -209,13 +218,29 @@ func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int
 	if heading, ok := headings[status]; ok {
 		m.Heading = heading
 	}
+	if status == http.StatusNotFound {
+		m.Heading = p.missing()
+	}
 	return m, status
 }
 
 // headings are what an error is shown under, beside those of the store.
 var headings = map[int]string{
-	http.StatusBadRequest: "This page cannot be shown.", http.StatusNotFound: "There is no such page.",
-	http.StatusConflict: "It has changed.",
+	http.StatusBadRequest: "This page cannot be shown.", http.StatusConflict: "It has changed.",
+}
+
+// missing says what the ledger does not have.
+func (p page) missing() string {
+	switch p.pattern {
+	case "/console/intent":
+		return "No intent has that correlation id."
+	case "/console/quarantined":
+		return "No delivery in quarantine has that id."
+	case partsPath:
+		return "No job has that name."
+	default:
+		return "No operation has that name."
+	}
 }
 
 // A badRequest is a query that a page does not understand. Its text says what it understands.

@@ -35,7 +35,8 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 		Long: "Shows the pending operations and their age, the open and the dead effects, the quarantine, the intents\n" +
 			"that wait, the operations that ended in two ways within the last week, the unregistered operations, and\n" +
 			"how the last reconcile pass ended. Then it lists the problems that need an operator, each with the\n" +
-			"command that shows more. It exits with 1 if there is one, and with 3 if the ledger could not be read.\n\n" +
+			"command that shows more and its playbook, which infra/playbooks and the console have. It exits with 1 if\n" +
+			"there is one, and with 3 if the ledger could not be read.\n\n" +
 			"Among the problems are a dead effect, an effect that has failed for an hour, an operation that is\n" +
 			"pending for too long, and one that is not registered an hour after its event. So is a last pass that\n" +
 			"ended three intervals ago. The interval is the one that the ledger has stored, unless\n" +
@@ -55,6 +56,9 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			}
 			options := overview.Options{
 				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Effects.Paused,
+			}
+			if outside.Store != "" {
+				options.StoreFlag = " --store " + phrase.ShellWord(outside.Store)
 			}
 			if l.Where.IsFile() {
 				options.Most = 100
@@ -140,9 +144,9 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 		_, sayErr := fmt.Fprintln(w, "\nnothing needs an operator")
 		return errors.Join(err, sayErr)
 	}
-	rows := [][]any{{"NEEDS AN OPERATOR", "COMMAND"}}
+	rows := [][]any{{"NEEDS AN OPERATOR", "COMMAND", "PLAYBOOK"}}
 	for _, p := range o.Problems {
-		rows = append(rows, []any{p.Words, p.Command})
+		rows = append(rows, []any{p.Words, p.Command, phrase.Safe(p.Playbook)})
 	}
 	_, sayErr := fmt.Fprintln(w)
 	return errors.Join(err, sayErr, terminal.Screen{}.Rows(w, rows))

@@ -58,7 +58,8 @@ $`).MatchString(s.Out) {
 	s.Complaint(t)
 	if !regexp.MustCompile(
 		`\nEFFECTS +NEWEST +ERROR\n1 +`+commandtest.LocalPattern+` +the target said no\n`).MatchString(s.Out) ||
-		!regexp.MustCompile(`\n1 operation with a dead effect +opledger list --dead\n`).MatchString(s.Out) {
+		!regexp.MustCompile(`\n1 operation with a dead effect +opledger list --dead --store sqlite:\S+ +effects-dead\n`).
+			MatchString(s.Out) {
 		t.Errorf("%s", s.Out)
 	}
 	s = commandtest.Run(t, paused, "status", "--json", "--store", f.Store()).Want(t, terminal.ExitFailed)

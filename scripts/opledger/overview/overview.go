@@ -45,6 +45,8 @@ type Options struct {
 	Interval time.Duration // between two passes
 	Most     int           // documents of each list that are read; positive
 	Paused   bool          // the settings of the process that reads say so
+	// StoreFlag follows the commands, such as " --store sqlite:demo.db"; empty: they find the ledger by themselves.
+	StoreFlag string
 }
 
 // Pending is what is waited for.
@@ -160,6 +162,6 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 		seen[b.Path] = true
 		return before
 	})
-	o.judge(options.Interval)
+	o.judge(options)
 	return o, err
 }

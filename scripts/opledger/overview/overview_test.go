@@ -22,7 +22,7 @@ func TestJudge(t *testing.T) {
 		Unread:  Unread{Total: ledger.Total{N: 1}}, Intents: Intents{Total: ledger.Total{N: 1}},
 		Unregistered: Unregistered{Total: ledger.Total{N: 1}},
 	}
-	if fine.judge(interval); len(fine.Problems) != 0 {
+	if fine.judge(Options{Interval: interval}); len(fine.Problems) != 0 {
 		t.Errorf("%+v", fine.Problems)
 	}
 	bad := Overview{
@@ -37,7 +37,7 @@ func TestJudge(t *testing.T) {
 		Dead:         Dead{Total: ledger.Total{N: 10_000, More: true}}, Conflicts: Conflicts{Total: ledger.Total{N: 1}},
 		Unread: Unread{Unresolved: ledger.Total{N: 1}}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
 	}
-	bad.judge(interval)
+	bad.judge(Options{Interval: interval})
 	var got []string
 	for _, p := range bad.Problems {
 		got = append(got, p.Words+" | "+p.Command)
@@ -68,7 +68,7 @@ func TestJudgeSaysNothingAbsurd(t *testing.T) {
 		At: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), Pending: Pending{Late: some},
 		Effects: Effects{Long: Failing{Total: some}}, Refused: Refused{Count: 20, Unannounced: 1},
 	}
-	o.judge(5 * time.Minute)
+	o.judge(Options{Interval: 5 * time.Minute})
 	if len(o.Problems) != 3 {
 		t.Errorf("%+v", o.Problems)
 	}
@@ -88,10 +88,10 @@ func TestJudgePause(t *testing.T) {
 		At: now, Paused: true,
 		Effects: Effects{Open: ledger.Total{N: 3}, ClaimableSince: now.Add(-time.Hour), First: "batches/a"},
 	}
-	holds.judge(5 * time.Minute)
+	holds.judge(Options{Interval: 5 * time.Minute})
 	want := []Problem{{
 		AboutPause, "effects are paused, and the first of 3 has waited for 1h00m: end the pause once you can",
-		"opledger show batches/a",
+		"opledger show batches/a", "overdue",
 	}}
 	if !slices.Equal(holds.Problems, want) {
 		t.Errorf("%+v", holds.Problems)
@@ -99,7 +99,7 @@ func TestJudgePause(t *testing.T) {
 	for _, since := range []time.Time{{}, now.Add(time.Second - time.Hour)} { // without any, what is open backs off
 		quiet := holds
 		quiet.Effects.ClaimableSince = since
-		if quiet.judge(5 * time.Minute); len(quiet.Problems) != 0 {
+		if quiet.judge(Options{Interval: 5 * time.Minute}); len(quiet.Problems) != 0 {
 			t.Errorf("since %v: %+v", since, quiet.Problems)
 		}
 	}

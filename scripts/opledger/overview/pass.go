@@ -38,9 +38,11 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 	switch last.Outcome {
 	case ledger.PassFailed:
 		add(true, AboutPasses, "reconcile", "the last pass could not read the ledger: %s", phrase.Safe(last.Error))
+		o.instead("ledger-errors")
 	case ledger.PassErrors:
 		add(true, AboutPasses, "reconcile", "the last pass could not handle %s, first: %s",
 			phrase.Counted(last.Errors, "document"), phrase.Safe(last.Error))
+		o.instead("reconcile-errors")
 	case ledger.PassDone, ledger.PassMore: // a backlog shows among the due operations
 	}
 	switch last.Webhook {

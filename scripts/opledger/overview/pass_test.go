@@ -62,7 +62,7 @@ func TestJudgePass(t *testing.T) {
 			},
 		},
 	} {
-		c.o.judge(5 * time.Minute)
+		c.o.judge(Options{Interval: 5 * time.Minute})
 		var got []string
 		for _, p := range c.o.Problems {
 			got = append(got, p.Words+" | "+p.Command)

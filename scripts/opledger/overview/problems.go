@@ -32,19 +32,33 @@ type Problem struct {
 	About   string `json:"about"` // one of the above
 	Words   string `json:"problem"`
 	Command string `json:"command"` // that shows more of it
+	// Playbook says what to do: its name in infra/playbooks.
+	Playbook string `json:"playbook,omitempty"`
+}
+
+// playbooks are those of what a Problem is about, where not the problem itself decides.
+var playbooks = map[string]string{
+	AboutConflicts: "conflicts", AboutDead: "effects-dead", AboutEffects: "overdue", AboutPause: "overdue",
+	AboutPending: "overdue", AboutQuarantine: "quarantined", AboutIntents: "unbound", AboutDocuments: "newer",
+	AboutFailing: "effects-failing-long", AboutLate: "stuck", AboutUnregistered: "unmatched",
+	AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled",
 }
 
 // An adder adds a problem, if it is one.
 type adder func(is bool, about, command, format string, args ...any)
 
 // judge fills in the Problems.
-func (o *Overview) judge(interval time.Duration) {
+func (o *Overview) judge(options Options) {
+	interval := options.Interval
 	overdue := ledger.Settings{Interval: interval}.OverdueAfter()
 	o.Problems = []Problem{}
 	var add adder = func(is bool, about, command, format string, args ...any) {
 		if is {
 			o.Problems = append(o.Problems, Problem{About: about, Words: fmt.Sprintf(format, args...),
-				Command: "opledger " + command})
+				Command: "opledger " + command, Playbook: playbooks[about]})
+			if about != AboutWebhook { // whose command reads no ledger
+				o.Problems[len(o.Problems)-1].Command += options.StoreFlag
+			}
 		}
 	}
 	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
@@ -55,6 +69,9 @@ func (o *Overview) judge(interval time.Duration) {
 	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
 		o.since(o.Pending.DueSince))
 	add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())
+	if n := o.Pending.Late.N; n > 0 && o.Pending.Missing == n {
+		o.instead("missing")
+	}
 	add(o.Conflicts.N > 0, AboutConflicts, "list --conflict", "%s that ended in two ways within the last week",
 		plural(o.Conflicts.Total, "operation"))
 	add(o.Unregistered.Long.N > 0, AboutUnregistered, "list --unregistered",
@@ -66,6 +83,9 @@ func (o *Overview) judge(interval time.Duration) {
 		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
 }
+
+// instead names another playbook than the usual one for the problem that was just added.
+func (o *Overview) instead(playbook string) { o.Problems[len(o.Problems)-1].Playbook = playbook }
 
 // judgeEffects adds what an operator must do about effects that wait: nothing in a planned pause that is
 // short, as in any short wait.

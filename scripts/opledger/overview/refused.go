@@ -68,7 +68,11 @@ const fewRefused = 2
 // operator, and neither does a completion that a look-up finds now and then.
 func (o *Overview) judgeRefused(add adder) {
 	r := o.Refused
-	add(r.Count > fewRefused && r.Unannounced > 0, AboutWebhook, "webhook check",
+	if r.Count <= fewRefused || r.Unannounced == 0 {
+		return
+	}
+	add(true, AboutWebhook, "webhook check",
 		"the webhook refused %s in %s (%s) and accepted none, and look-ups found every completion: has it Gemini's secret?",
 		phrase.Counted(r.Count, "request"), o.since(r.Since), phrase.Safe(r.Reason))
+	o.instead("refused")
 }

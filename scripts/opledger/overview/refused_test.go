@@ -38,15 +38,15 @@ func TestJudgeRefused(t *testing.T) {
 	} {
 		o := Overview{At: now, Refused: Refused{Count: c.refused, Reason: "signature", Since: since, Last: now}}
 		o.Refused.Unannounced = unannounced(c.ends, since)
-		if o.judge(5 * time.Minute); (len(o.Problems) == 1) != c.problem {
+		if o.judge(Options{Interval: 5 * time.Minute}); (len(o.Problems) == 1) != c.problem {
 			t.Errorf("%s: %+v", c.about, o.Problems)
 		}
 	}
 	o := Overview{At: now, Refused: Refused{Count: 20, Reason: "signature", Since: since, Unannounced: 3}}
-	o.judge(5 * time.Minute)
+	o.judge(Options{Interval: 5 * time.Minute})
 	want := Problem{
 		AboutWebhook, "the webhook refused 20 requests in 2h00m (signature) and accepted none, and look-ups found " +
-			"every completion: has it Gemini's secret?", "opledger webhook check",
+			"every completion: has it Gemini's secret?", "opledger webhook check", "refused",
 	}
 	if len(o.Problems) != 1 || o.Problems[0] != want {
 		t.Errorf("%+v, want %+v", o.Problems, want)

@@ -9,17 +9,41 @@
     if (state) state.textContent = text;
   };
 
+  // What a page that is not live shows is as old as its last update: said above it, and its times are marked.
+  let updated = new Date();
+  const stale = (why) => {
+    const line = document.getElementById("stale");
+    line.hidden = !why;
+    line.textContent = why && `${why} This page shows ${updated.toLocaleTimeString()}.`;
+    document.body.classList.toggle("frozen", Boolean(why));
+  };
+
+  // The title of the tab has how much needs an operator, where the page says it.
+  const showNeeds = () => {
+    const needs = document.querySelector("[data-needs]")?.dataset.needs;
+    if (needs === undefined) return;
+    const title = document.title.replace(/^\(\d+\) /, "");
+    document.title = needs === "0" ? title : `(${needs}) ${title}`;
+  };
+
   const showPause = () => {
     const button = document.getElementById("live-pause");
     button.setAttribute("aria-pressed", String(paused()));
     button.textContent = paused() ? "Resume live updates" : "Pause live updates";
-    if (paused()) say("Paused");
+    if (paused()) {
+      say("Paused");
+      stale("Live updates are paused.");
+    }
   };
 
   document.addEventListener("DOMContentLoaded", () => {
     const button = document.getElementById("live-pause");
     if (!button) return; // a page that does not update
     showPause();
+    new MutationObserver(() => {
+      updated = new Date();
+      showNeeds();
+    }).observe(document.getElementById("main"), { childList: true, subtree: true, characterData: true, attributes: true });
     button.addEventListener("click", () => {
       sessionStorage.setItem("paused", String(!paused()));
       location.reload(); // a paused page opens no stream, so nothing is read for it
@@ -35,8 +59,14 @@
   document.addEventListener("visibilitychange", () => {
     if (late && !document.hidden) location.reload();
   });
-  document.addEventListener("htmx:sse:error", () => say("Not live: the connection is lost, trying again"));
-  document.addEventListener("htmx:sse:after:connection", () => say("Live"));
+  document.addEventListener("htmx:sse:error", () => {
+    say("Not live");
+    stale("The connection is lost; it is tried again.");
+  });
+  document.addEventListener("htmx:sse:after:connection", () => {
+    say("Live");
+    stale("");
+  });
 
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("button.copy");

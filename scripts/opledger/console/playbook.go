@@ -1,0 +1,66 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+
+	"github.com/opledger/opledger/infra/playbooks"
+)
+
+// playbookPath is the page of a playbook. It needs no network and no ledger.
+const playbookPath = "/console/playbook"
+
+// playbookIndex is the name of the page that lists all.
+const playbookIndex = "README"
+
+func loadPlaybook(_ *Console, r *request) (any, error) {
+	name := r.query.Get(theKey)
+	markdown, err := playbooks.Read(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil, bad("key: there is no playbook %q; %s lists them", name, playbookAddress(playbookIndex))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return renderMarkdown(markdown)
+}
+
+// playbookAddress is the address of a playbook's page; empty where the name is.
+func playbookAddress(name string) string {
+	if name == "" {
+		return ""
+	}
+	return link(playbookPath, theKey, name)
+}
+
+// renderMarkdown is a playbook as HTML. Its links to other playbooks lead to their pages, and HTML in it is left out.
+func renderMarkdown(markdown []byte) (template.HTML, error) {
+	md := goldmark.New(goldmark.WithExtensions(extension.Table))
+	document := md.Parser().Parse(text.NewReader(markdown))
+	err := ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if to, is := n.(*ast.Link); is && entering {
+			name, file := strings.CutSuffix(string(to.Destination), ".md")
+			if file && !strings.Contains(name, "/") {
+				to.Destination = []byte(playbookAddress(name))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	var out bytes.Buffer
+	if err == nil {
+		err = md.Renderer().Render(&out, markdown, document)
+	}
+	if err != nil {
+		return "", fmt.Errorf("rendering the playbook: %w", err)
+	}
+	return template.HTML(out.String()), nil //nolint:gosec // our own text, without the HTML in it
+}
