@@ -29,7 +29,7 @@ func TestJobSIGKILL(t *testing.T) {
 	n.submitJob(12)
 	roaming, rest := context.WithCancel(t.Context())
 	var roam sync.WaitGroup
-	roam.Go(func() { n.killer.roam(roaming, 3*time.Second) })
+	roam.Go(func() { n.killer.roam(roaming, time.Second) })
 	n.wait()
 	rest()
 	roam.Wait()

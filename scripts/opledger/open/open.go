@@ -113,7 +113,8 @@ func parseLate(environ []string) (config.Lateness, error) {
 }
 
 // Write opens an existing ledger for a command that changes it: what is not set is what the ledger has
-// stored [L7]. Effects whose rules alone are stored are left to the workers of serve.
+// stored [L7]. Effects whose rules alone are stored are left to the workers of serve, and so are the steps of jobs
+// where the command has no API key.
 func Write(
 	ctx context.Context, outside terminal.Environment, settings server.Settings, where Location, options server.Options,
 ) (Writer, error) {
@@ -126,15 +127,16 @@ func Write(
 		return Writer{}, errors.Join(err, store.Close())
 	}
 	options.Log, options.FollowPause = logging.New(outside.Err, ""), true
+	options.WakeForSteps = func(ctx context.Context) error {
+		_, err := where.AskServe(ctx, "/sweep")
+		if err != nil {
+			outside.Note("%v: open effects here wait for its next sweep, at its start or at its interval", err)
+		}
+		return err
+	}
 	left := settings.Ledger.Taken() && where.Topic == ""
 	if left {
-		options.Wake = func(ctx context.Context) error {
-			_, err := where.AskServe(ctx, "/sweep")
-			if err != nil {
-				outside.Note("%v: open effects here wait for its next sweep, at its start or at its interval", err)
-			}
-			return err
-		}
+		options.Wake = options.WakeForSteps
 	}
 	w, err := serverOver(ctx, outside, store, settings, where, options)
 	w.Left, w.Settings = left, settings.Ledger

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	effectsfn "github.com/opledger/opledger/functions/effects"
@@ -17,6 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/effect/spec"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/steps"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -116,7 +116,7 @@ func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
 	switch {
 	case s.options.Publisher != nil:
 		return s.options.Publisher.Publish(ctx, m)
-	case s.options.Wake == nil:
+	case !s.leaves(m.Effect):
 		return s.queue.Publish(ctx, m)
 	}
 	s.left.Store(true)
@@ -205,15 +205,28 @@ func (s *Server) Wake(ctx context.Context) error {
 	if !s.left.Swap(false) {
 		return nil
 	}
+	if s.options.Wake == nil {
+		return s.options.WakeForSteps(ctx)
+	}
 	return s.options.Wake(ctx)
 }
 
-// leaves is the Publisher of a process that leaves its effects to another: they are in the outbox.
-type leaves struct{ left *atomic.Bool }
+// leaves reports whether this process leaves an effect of this name to another one. A step that it tried without the
+// API key would have to wait there until the next attempt.
+func (s *Server) leaves(name string) bool {
+	return s.options.Wake != nil || s.options.WakeForSteps != nil && !s.settings.Gemini.IsSet() && job.IsStep(name)
+}
 
-func (l leaves) Publish(context.Context, ledger.Message) error {
-	l.left.Store(true)
-	return nil
+// inside is the Publisher of a process without a topic: to its queue, unless it leaves the effect to another process,
+// which finds it in the outbox.
+type inside struct{ *Server }
+
+func (i inside) Publish(ctx context.Context, m ledger.Message) error {
+	if i.leaves(m.Effect) {
+		i.left.Store(true)
+		return nil
+	}
+	return i.queue.Publish(ctx, m)
 }
 
 // StoreSettings stores what decides what is planned, for commands on the same ledger [L7]. What was

@@ -56,6 +56,9 @@ type Options struct {
 	// Wake, if not nil, is told that effects are due: this process plans and reopens them, and leaves them
 	// to the workers of another one. There is no Publisher then.
 	Wake func(context.Context) error
+	// WakeForSteps, if not nil, is told so of the steps of jobs alone: without the API key this process leaves them to
+	// another one, and runs other effects itself.
+	WakeForSteps func(context.Context) error
 	// Key is a secret of this run alone, for commands on this machine that can read it: GET /health proves
 	// that it has it, and it opens /reconcile and /sweep; empty: there are no such commands.
 	Key string
@@ -148,12 +151,8 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	}
 	s.guard.key = o.Key
 	publisher := o.Publisher
-	switch {
-	case publisher != nil:
-	case o.Wake != nil:
-		publisher = leaves{&s.left}
-	default:
-		publisher = s.queue
+	if publisher == nil {
+		publisher = inside{s}
 	}
 	if o.Wrap != nil {
 		publisher = o.Wrap(publisher)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/job"
@@ -233,4 +234,24 @@ func TestCancelAfterAsks(t *testing.T) {
 		t.Errorf("%+v", j.Options)
 	}
 	submit("", input, "24h", "--id", "another").Want(t, terminal.ExitDone).Says(t, "; accepted")
+}
+
+// TestSubmitJobLeavesSteps: a command with all settings but the API key leaves the steps of a job to serve, and does
+// not try them in vain: each would have to wait for its next attempt.
+func TestSubmitJobLeavesSteps(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Empty()
+	variables := []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_EFFECTS=[{name: note, do: log, on: [SUCCEEDED]}]"}
+	s := commandtest.Run(t, variables, jobArgs(inputFile(t, "reviews.jsonl", lines(1)))...).Want(t, terminal.ExitDone)
+	if !strings.Contains(s.Err, "wait for its next sweep") {
+		t.Errorf("it says %q", s.Err)
+	}
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		due, err := l.Effects.Due(ctx, time.Now().Add(time.Hour), ledger.Cursor{}, 10)
+		if err == nil && (len(due.Items) != 1 || due.Items[0].Effect.Name != job.StepSplit || due.Items[0].Effect.Fence > 0) {
+			t.Errorf("due are %+v", due.Items)
+		}
+		return err
+	})
 }
