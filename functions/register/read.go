@@ -20,6 +20,8 @@ import (
 const (
 	// readPath is before the name of the operation that is read.
 	readPath = "/operations/"
+	// resultsPath is behind that name, where its results are asked for.
+	resultsPath = "/results"
 	// maxWait is how long a reader may wait: shorter than the function's timeout.
 	maxWait = 30 * time.Second
 	// readEvery is the time between two reads of a record that a reader waits for.
@@ -51,6 +53,13 @@ func onlyGET(next http.HandlerFunc) http.Handler {
 }
 
 func (h reader) readOperation(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, resultsPath) {
+		httpfunc.WriteError(w, &httpfunc.Error{
+			Status: http.StatusNotImplemented, Message: "this function reads no results: those of a job are in its storage, " +
+				"of a batch at Gemini or where an effect has put them; opledger results NAME prints them",
+		})
+		return
+	}
 	name, wait, problems := parseRead(r)
 	if len(problems) > 0 {
 		httpfunc.WriteError(w, bad(problems))

@@ -21,6 +21,35 @@ func (l itemsReader) List(
 	return findItems(ctx, l.protocol, queryItems(EffectPath(key, effect), after, limit), readItem)
 }
 
+// Documents returns the documents that an effect wrote of its items to a collection of the user's, in the order of List:
+// those of the items behind after, at most limit. An item that is not DONE, or whose document was deleted, has none.
+// next is where to go on; zero: there are no more. Errors: the store's.
+func (l itemsReader) Documents(
+	ctx context.Context, key operation.Key, effect, collection string, after Cursor, limit int,
+) (documents []Document, next Cursor, err error) {
+	page, err := l.List(ctx, key, effect, after, limit)
+	if err == nil && len(page.Broken) > 0 {
+		err = page.Broken[0]
+	}
+	if err != nil {
+		return nil, Cursor{}, err
+	}
+	var paths []Path
+	for _, item := range page.Items {
+		if item.State == ItemDone {
+			paths = append(paths, ResultPath(collection, key, item.Key))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, page.Next, nil
+	}
+	snapshot, err := l.store.Get(ctx, paths...)
+	if err != nil {
+		return nil, Cursor{}, fmt.Errorf("reading the items of %s in %s: %w", key, collection, err)
+	}
+	return slices.DeleteFunc(snapshot.Documents, func(d Document) bool { return !d.Exists() }), page.Next, nil
+}
+
 // Waiting returns the items of an effect that are tried again, the one that has waited longest
 // first; else as Items. An item that began to wait under number 1 of its effect is not among them.
 func (l itemsReader) Waiting(

@@ -180,14 +180,22 @@ func getsThrough(t *testing.T, dir string, command ...string) {
 const submitInPython = `
 import os
 from gemini_stdlib import CREATE
-from opledger_client import Opledger
+from opledger import Opledger
 Opledger(os.environ["OPLEDGER_URL"]).submit_once(
     "night-1", lambda mark: CREATE["batch"]("files/reviews", mark), collection="batches", patience=0)`
 
-// TestPythonKilled: the client in Python.
+const submitInAsyncio = `
+import asyncio, os
+from gemini_stdlib import CREATE
+from opledger import AsyncOpledger
+asyncio.run(AsyncOpledger(os.environ["OPLEDGER_URL"]).submit_once(
+    "night-1", lambda mark: CREATE["batch"]("files/reviews", mark), collection="batches", patience=0))`
+
+// TestPythonKilled: both clients in Python.
 func TestPythonKilled(t *testing.T) {
 	t.Parallel()
 	getsThrough(t, pythonDir, python(t), "-c", submitInPython)
+	getsThrough(t, pythonDir, python(t), "-c", submitInAsyncio)
 }
 
 // TestShellKilled: the submitter with curl.

@@ -77,11 +77,36 @@ func TestPythonReceiverLength(t *testing.T) {
 	}
 }
 
-// TestPythonClient: the client's own tests.
-func TestPythonClient(t *testing.T) {
+// packageDir is where Python finds the package opledger.
+var packageDir = sync.OnceValue(func() string {
+	path, err := filepath.Abs(root + "/scripts/python")
+	if err != nil {
+		panic(err)
+	}
+	return path
+})
+
+// TestPythonPackage: the tests of the package, and of the programs that use it. Most wait for processes of their own.
+func TestPythonPackage(t *testing.T) {
 	t.Parallel()
-	if out, ok := run(t, pythonDir, nil, python(t), "-m", "unittest"); !ok {
-		t.Error(out)
+	python := python(t)
+	env := []string{"OPLEDGER_COMMAND=" + opledger(t), "INVOICES=" + filepath.Join(t.TempDir(), "invoices.db")}
+	for dir, tests := range map[string][]string{
+		packageDir(): {
+			"tests.test_client", "tests.test_requests", "tests.test_docs", "tests.test_serve.OutageTest",
+			"tests.test_serve.JobsTest", "tests.test_serve.HarshTest", "tests.test_serve.StoredTest",
+			"tests.test_serve.KilledTest", "tests.test_serve.RefusedTest",
+		},
+		pythonDir: {"test_gemini_stdlib", "test_nightly"},
+	} {
+		for _, name := range tests {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				if out, ok := run(t, dir, env, python, "-m", "unittest", name); !ok {
+					t.Error(out)
+				}
+			})
+		}
 	}
 }
 

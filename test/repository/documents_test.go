@@ -164,14 +164,14 @@ func TestDocumentedBlocks(t *testing.T) {
 	}
 }
 
-// TestDocumentedClient: the calls in README.md are those that the client itself shows.
+// TestDocumentedClient: the calls in README.md are those that the package itself shows.
 func TestDocumentedClient(t *testing.T) {
 	t.Parallel()
 	_, block, found := strings.Cut(read(t, "README.md"), "\n```python\n")
 	block, _, closed := strings.Cut(block, "\n```\n")
 	shown := "    " + strings.ReplaceAll(strings.ReplaceAll(block, "\n", "\n    "), "\n    \n", "\n\n") + "\n"
-	if !found || !closed || !strings.Contains(read(t, "scripts/examples/python/opledger_client.py"), shown) {
-		t.Errorf("opledger_client.py does not show\n%s", shown)
+	if !found || !closed || !strings.Contains(read(t, "scripts/python/opledger/__init__.py"), shown) {
+		t.Errorf("the package opledger does not show\n%s", shown)
 	}
 }
 

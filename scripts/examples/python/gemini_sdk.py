@@ -11,7 +11,7 @@ import httpx
 from google import genai
 from google.genai import types
 
-from opledger_client import AnsweredError, Mark, NotSentError, checked_url
+from opledger import AnsweredError, Mark, NotSentError, checked_url
 
 if "GOOGLE_GEMINI_BASE_URL" in os.environ:  # here, before an intent is recorded
     checked_url("GOOGLE_GEMINI_BASE_URL", os.environ["GOOGLE_GEMINI_BASE_URL"])

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from opledger_client import AnsweredError, Mark, NotSentError, checked_url, opener, said
+from opledger import AnsweredError, Mark, NotSentError, checked_url, opener, said
 
 GEMINI = checked_url(  # here, before an intent is recorded
     "GOOGLE_GEMINI_BASE_URL",

@@ -1,4 +1,4 @@
-"""Receives the effects of opledger with the standard library alone.
+"""Receives the effects of opledger with the package opledger alone.
 
     OPLEDGER_EFFECT_SECRET=whsec_… python receiver.py
 """
@@ -11,8 +11,7 @@ import sqlite3
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from inbox import Inbox
-from opledger_client import CompletionError, SignatureError, Verifier
+from opledger import CompletionError, Inbox, SignatureError, Verifier
 
 MAX_BODY = 64 << 20  # bytes; an item of a batch has 32 MiB at most
 

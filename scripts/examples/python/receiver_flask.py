@@ -13,7 +13,7 @@ import sys
 from flask import Flask, request
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from inbox import Inbox
+from opledger import Inbox
 
 
 def webhook_of_environment() -> Webhook:

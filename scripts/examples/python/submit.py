@@ -7,7 +7,7 @@
 
 The last word is an id of your own, which no other job has. Where an earlier run with it died, this
 one waits until opledger knows whether that submitted, for PATIENCE seconds at most, 900 if it is not
-set. With --stdlib first no package is needed; else google-genai is.
+set. With --stdlib first no package but opledger is needed; else google-genai is.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-from opledger_client import (
-    Collection, Mark, NotSettledError, Opledger, OpledgerError, SubmitError, check_requests, said,
-)
+from opledger import Collection, Mark, Opledger, OpledgerError, check_requests, said
 
 COLLECTIONS: dict[str, Collection] = {
     "batch": "batches", "video": "operations", "interaction": "interactions",
@@ -112,7 +110,9 @@ def main(arguments: list[str]) -> None:
         sys.exit("\n".join(found))
     try:
         run(*gemini(stdlib), kind, what, correlation_id)
-    except (OSError, ValueError, OpledgerError, SubmitError, NotSettledError) as error:
+    except OpledgerError as error:
+        sys.exit(str(error))
+    except (OSError, ValueError) as error:
         sys.exit(said(error))
 
 

@@ -3,7 +3,6 @@ package operations
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	effectresults "github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/job/files"
@@ -30,7 +30,8 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 		Short: "Print the results of a batch or a job, one line for each request",
 		Long: "Prints the results of a batch that has ended, from the file or inline, as JSON Lines: each with the\n" +
 			"key of its request and its response or error, in the order in which Gemini sends them. A batch\n" +
-			"that failed or was cancelled may have results, too.\n\n" +
+			"that failed or was cancelled may have results, too. Where an effect of OPLEDGER_EFFECTS has put them\n" +
+			"in a collection or a bucket, they come from there, without an API key.\n\n" +
 			"Exits with 1 if a request has no line, a line has no key, or two lines have one key; stderr says which.\n" +
 			"Exits with 3 if Gemini could not be asked, or a download broke off. Then the output is incomplete: run it\n" +
 			"again.\n\n" +
@@ -61,15 +62,23 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			if name.IsJob() {
 				return jobResults(cmd.Context(), outside, name.Key, kind)
 			}
-			settings, l, err := open.Read[struct{ Gemini config.Gemini }](cmd.Context(), outside)
+			settings, l, err := open.Read[batchSettings](cmd.Context(), outside)
 			if err != nil {
 				return err
 			}
 			rec, err := settledBatch(cmd.Context(), l, name)
-			if err = errors.Join(open.WithRemedy(err), l.Store.Close()); err != nil {
+			stored := false
+			if err == nil {
+				stored, err = storedResults(cmd.Context(), outside.Out, l, settings, rec)
+			}
+			if err = errors.Join(open.WithRemedy(err), l.Store.Close()); err != nil || stored {
 				return err
 			}
-			client, err := cloud.Results(cmd.Context(), config.Results{Gemini: settings.Gemini, Wanted: true}, nil)
+			asked, err := config.Parse[struct{ Gemini config.Gemini }](outside.Variables)
+			if err != nil {
+				return terminal.Usage(err)
+			}
+			client, err := cloud.Results(cmd.Context(), config.Results{Gemini: asked.Gemini, Wanted: true}, nil)
 			if err != nil {
 				return err
 			}
@@ -80,6 +89,28 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 	cmd.Flags().BoolVar(&merged, "merged", false, "of a job: its results and those of its redrives, each key once")
 	open.StoreFlag(cmd, &outside)
 	return cmd
+}
+
+// batchSettings say where effects put the results of a batch. The API key is read only where Gemini is asked.
+type batchSettings struct {
+	Ledger   config.Ledger
+	Emulator struct {
+		Address string `env:"STORAGE_EMULATOR_HOST"` // of an emulated Cloud Storage, for tests
+	}
+}
+
+// storedResults prints the results of a batch from where an effect has put them, and reports whether there were any.
+func storedResults(
+	ctx context.Context, w io.Writer, l open.Reading, settings batchSettings, rec operation.Record,
+) (bool, error) {
+	out := bufio.NewWriter(w)
+	found, err := effectresults.CopyStored(ctx, out, effectresults.Stored{
+		Ledger: l.Ledger.Reading(), Effects: settings.Ledger.Effects, Emulator: settings.Emulator.Address,
+	}, rec)
+	if err = errors.Join(err, out.Flush()); err != nil {
+		err = terminal.Unread(fmt.Errorf("%w; what was printed is not whole: run it again", err))
+	}
+	return found, err
 }
 
 func settledBatch(ctx context.Context, l open.Reading, name open.OperationName) (rec operation.Record, err error) {
@@ -94,37 +125,14 @@ func settledBatch(ctx context.Context, l open.Reading, name open.OperationName) 
 	return rec, err
 }
 
-// A resultLine is one item of a result, in the form of a line of Gemini's own result files.
-type resultLine struct {
-	Key      string          `json:"key,omitempty"`
-	Response json.RawMessage `json:"response,omitempty"`
-	Error    json.RawMessage `json:"error,omitempty"`
-}
-
 // printResults prints the items of a batch's result. The error says how many requests have no line, and how
 // many lines are wrong.
 func printResults(ctx context.Context, w io.Writer, client *results.Client, rec operation.Record) error {
 	expected, countErr := expectedItems(ctx, client, rec)
-	items, err := client.Open(ctx, rec.Key, rec.Result)
-	if err != nil {
-		return unreadResults(fmt.Errorf("opening the results of %s: %w", rec.Key, err))
-	}
-	defer items.Close() //nolint:errcheck // they were read to their end, or cannot be
 	out := bufio.NewWriter(w)
-	lines := json.NewEncoder(out)
-	lines.SetEscapeHTML(false) // as Gemini sent it
-	for {
-		item, err := items.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return errors.Join(unreadResults(fmt.Errorf("reading the results of %s: %w; what was printed is not whole: "+
-				"run it again", rec.Key, err)), out.Flush())
-		}
-		if err := lines.Encode(resultLine{item.Key, item.Response, item.Error}); err != nil {
-			return fmt.Errorf("printing the results of %s: %w", rec.Key, err)
-		}
+	tally, err := client.CopyLines(ctx, out, rec)
+	if err != nil {
+		return errors.Join(unreadResults(fmt.Errorf("%w; what was printed is not whole: run it again", err)), out.Flush())
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("printing the results of %s: %w", rec.Key, err)
@@ -132,7 +140,7 @@ func printResults(ctx context.Context, w io.Writer, client *results.Client, rec 
 	if countErr != nil {
 		return fmt.Errorf("how many results %s should have is not known: %w", rec.Key, countErr)
 	}
-	if err := wholeResult(expected, items.Tally()); err != nil {
+	if err := wholeResult(expected, tally); err != nil {
 		return fmt.Errorf("the results of %s: %w", rec.Key, err)
 	}
 	return nil

@@ -38,13 +38,21 @@ func (s *Server) getResults(w http.ResponseWriter, r *http.Request) {
 		ResponseWriter: w, connection: http.NewResponseController(w), head: r.Method == http.MethodHead,
 		complete: ended,
 	}
-	_, err = files.Copy(r.Context(), s.Ledger, s.jobs, key, kind, answer)
+	s.sendResults(r, answer, key, func() error {
+		_, err := files.Copy(r.Context(), s.Ledger, s.jobs, key, kind, answer)
+		return err //nolint:wrapcheck // it says which
+	})
+}
+
+// sendResults sends what is copied into an answer to its end, or cuts it off.
+func (s *Server) sendResults(r *http.Request, answer *resultsAnswer, key operation.Key, send func() error) {
+	err := send()
 	switch {
 	case err == nil || answer.head && errors.Is(err, http.ErrBodyNotAllowed):
 		answer.begin()
 		answer.pace() // for what is still in a buffer
 	case !answer.began:
-		httpfunc.WriteError(w, err)
+		httpfunc.WriteError(answer.ResponseWriter, err)
 	default:
 		s.options.Log.WarnContext(r.Context(), "results not sent to their end", "event", "job", "outcome", "error",
 			"operation", key, "error", err)

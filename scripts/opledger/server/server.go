@@ -192,8 +192,8 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		s.newConsole()
 	}
 	s.inside.HandleFunc("/",
-		notFound("POST /webhook, /register, /jobs/{id}, /reconcile, /sweep or /effects, or GET /operations/{name}, "+
-			"/intents/{id}, /jobs/{id}, /health or /ready"))
+		notFound("POST /webhook, /register, /jobs/{id}, /reconcile, /sweep or /effects, or GET /operations, "+
+			"/operations/{name}, /intents/{id}, /jobs/{id}, /health or /ready"))
 	return s, nil
 }
 
@@ -211,6 +211,10 @@ func (s *Server) newRegister() {
 	s.inside.HandleFunc("HEAD /jobs/{id}/input/{sha256}", s.headInput)
 	s.inside.HandleFunc("PUT /jobs/{id}/input/{sha256}", s.putInput)
 	s.inside.HandleFunc("GET /operations/jobs/{id}/results", s.getResults)
+	s.inside.HandleFunc("GET /operations/batches/{id}/results", s.getBatchResults)
+	s.inside.HandleFunc("GET /operations", s.listOperations)
+	s.inside.HandleFunc("DELETE "+operationsPath, s.forgetOperation)
+	s.inside.Handle("POST "+operationsPath, httpfunc.OnlyPOST(http.HandlerFunc(s.decideOperation)))
 }
 
 // newWebhook returns the function that Gemini delivers to.

@@ -131,6 +131,10 @@ func readCalls() []Call {
 		reading("Items.List", func(c ctx, l l) (ledger.Page[ledger.Item], error) {
 			return l.Items.List(c, key, publish, start, 10)
 		}),
+		reading("Items.Documents", func(c ctx, l l) ([]any, error) {
+			documents, next, err := l.Items.Documents(c, key, publish, "reviews", start, 10)
+			return []any{documents, next}, err
+		}),
 		reading("Items.Waiting", func(c ctx, l l) (ledger.Page[ledger.Item], error) {
 			return l.Items.Waiting(c, key, publish, start, 10)
 		}),

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect/results"
+	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// resultsRequests is how many requests a batch has, so that a reader sees whether one has no result.
+const resultsRequests = "Opledger-Requests"
+
+// getBatchResults answers GET /operations/batches/{id}/results with the results of a batch as JSON Lines: from where
+// an effect has put them, else as Gemini has them. Where reading them fails in the middle the connection is cut off.
+func (s *Server) getBatchResults(w http.ResponseWriter, r *http.Request) {
+	rec, err := s.settledBatch(r)
+	if err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
+	unhurried(w)
+	if counts := rec.Result.Counts; counts != nil {
+		w.Header().Set(resultsRequests, strconv.FormatInt(counts.Total, 10))
+	}
+	answer := &resultsAnswer{
+		ResponseWriter: w, connection: http.NewResponseController(w), head: r.Method == http.MethodHead, complete: true,
+	}
+	s.sendResults(r, answer, rec.Key, func() error {
+		stored, err := results.CopyStored(r.Context(), answer, results.Stored{
+			Ledger: s.Ledger.Reading(), Effects: s.settings.Ledger.Effects, Emulator: s.settings.Handlers.StorageEmulator,
+		}, rec)
+		if stored || err != nil {
+			return err //nolint:wrapcheck // it says where they are
+		}
+		if !s.settings.Gemini.IsSet() {
+			return &httpfunc.Error{
+				Status: http.StatusNotImplemented, Message: "no effect has stored the results, and Gemini cannot be asked: " +
+					"set GEMINI_API_KEY",
+			}
+		}
+		client, err := cloud.Results(r.Context(), config.Results{Gemini: s.settings.Gemini, Wanted: true}, nil)
+		if err != nil {
+			return err
+		}
+		_, err = client.CopyLines(r.Context(), answer, rec)
+		return err //nolint:wrapcheck // it says which
+	})
+}
+
+// settledBatch returns the record of a batch that has ended. The error is a *httpfunc.Error, or the ledger's.
+func (s *Server) settledBatch(r *http.Request) (operation.Record, error) {
+	if len(r.URL.Query()) > 0 {
+		return operation.Record{}, &httpfunc.Error{
+			Status: http.StatusBadRequest, Message: "the results of a batch have no parameters: kind and merged are of a job",
+		}
+	}
+	rec, err := s.Ledger.Operations.Read(r.Context(), operation.Key("batches/"+r.PathValue("id")))
+	if err == nil && !rec.Settled() {
+		err = &httpfunc.Error{
+			Status: http.StatusConflict, Reason: "not-settled", Message: fmt.Sprintf("%s has no results yet: it is %s; wait for "+
+				"its end with GET /operations/%s?wait=30s", rec.Key, rec.State, rec.Key),
+		}
+	}
+	return rec, err
+}

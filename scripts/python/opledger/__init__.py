@@ -1,0 +1,41 @@
+"""A client of opledger: submit an operation to Gemini once, wait until it ends, read its results.
+
+    from opledger import Opledger
+
+    client = Opledger()  # OPLEDGER_URL, or serve on this machine
+    submitted = client.submit_once("reviews-2026-11-22", create, collection="batches")
+    ended = client.wait(submitted.operation.key)
+    for result in client.results(ended.key):
+        print(result.key, result.text)
+
+create is yours: it sends Gemini one request with the mark in it, and returns the name that Gemini gives. A file, or any
+iterable, of requests needs no call of Gemini:
+
+    job = client.jobs.submit("nightly", [("a", "Hello"), ("b", "Goodbye")], model="gemini-3.5-flash")
+    client.jobs.wait(job.id)
+    results = {result.key: result.text for result in client.jobs.results(job.id)}
+
+AsyncOpledger has the same calls for asyncio. Verifier and Inbox are for those who receive effects. It needs Python
+3.10 and the standard library, nothing else.
+"""
+
+from ._async import AsyncJobs, AsyncOpledger
+from ._client import Jobs, Opledger
+from ._errors import (
+    AccessError, AnsweredError, CompletionError, ConflictError, NotFoundError, NotSentError, NotSettledError,
+    OpledgerError, RefusedError, ResultsError, SignatureError, SubmitError, UnavailableError, said,
+)
+from ._inbox import Inbox
+from ._model import Collection, Completion, Job, Mark, Operation, Result, Submitted
+from ._requests import check_requests, request
+from ._transport import checked_url, google_token, opener
+from ._version import __version__
+from ._webhook import Verifier
+
+__all__ = [
+    "AccessError", "AnsweredError", "AsyncJobs", "AsyncOpledger", "Collection", "Completion", "CompletionError",
+    "ConflictError", "Inbox", "Job", "Jobs", "Mark", "NotFoundError", "NotSentError", "NotSettledError", "Operation",
+    "Opledger", "OpledgerError", "RefusedError", "Result", "ResultsError", "SignatureError", "SubmitError",
+    "Submitted", "UnavailableError", "Verifier", "__version__", "check_requests", "checked_url", "google_token",
+    "opener", "request", "said",
+]

@@ -1,0 +1,339 @@
+"""Tests of both clients against opledger serve, also while it is away and while it is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import csv
+import io
+import json
+import logging
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+import unittest.mock
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from opledger import (
+    AccessError, AsyncOpledger, ConflictError, NotSettledError, Opledger, OpledgerError, RefusedError, Result,
+    UnavailableError,
+)
+from tests.serving import Door, Serve, command, variables
+from tests.test_docs import create_batch
+
+logging.getLogger("opledger").setLevel(logging.CRITICAL)
+MODEL = "gemini-3.5-flash"
+OUTAGE = 60.0
+
+
+def rows(n: int) -> list[tuple[str, str]]:
+    return [(f"row-{i}", f"Is review {i} good?") for i in range(n)]
+
+
+class ServeTest(unittest.TestCase):
+    """Clients behind a door, with a clock that only their pauses move."""
+
+    flags: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    serve: Serve
+    door: Door
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.serve = Serve(*cls.flags, env=cls.env)
+        cls.addClassCleanup(cls.serve.close)
+        cls.door = Door(lambda: cls.serve.url)
+        cls.addClassCleanup(cls.door.close)
+        cls.enterVariables(**{**cls.serve.exports, "OPLEDGER_URL": cls.door.url})
+
+    @classmethod
+    def enterVariables(cls, **values: str) -> None:
+        stack = contextlib.ExitStack()
+        stack.enter_context(variables(**values))
+        cls.addClassCleanup(stack.close)
+
+    def setUp(self) -> None:
+        self.now = 0.0
+        self.door.before = self.door.after = lambda what: True
+        self.client = Opledger(sleep=self.pause, clock=lambda: self.now)
+        self.awaits = AsyncOpledger(sleep=self.apause, clock=lambda: self.now)
+
+    def pause(self, seconds: float) -> None:
+        self.now += seconds
+        time.sleep(0.01)  # what runs in serve goes on in its own time
+
+    async def apause(self, seconds: float) -> None:
+        self.pause(seconds)
+
+    def away(self) -> None:
+        """Lets opledger be away for a minute of the client's time."""
+        until = self.now + OUTAGE
+        self.door.before = lambda what: self.now >= until
+
+
+class OutageTest(ServeTest):
+    def test_each_call_survives_a_minute(self) -> None:
+        c, jobs = self.client, self.client.jobs
+        why = "a test"
+
+        def refused(call: Callable[[], Any]) -> str:
+            with self.assertRaises(ConflictError) as raised:
+                call()
+            return str(raised.exception.status)
+
+        calls: list[tuple[str, Callable[[], Any], Any]] = [
+            ("submit_once", lambda: c.submit_once("out", create_batch, collection="batches").known, False),
+            ("submit_once again", lambda: c.submit_once("out", create_batch, collection="batches").known, True),
+            ("find", lambda: c.find("out") is not None, True),
+            ("register", lambda: c.register("batches/mine").key, "batches/mine"),
+            ("operation", lambda: c.operation("batches/mine").state, "PENDING"),
+            ("wait", lambda: c.wait(self.name()).state, "SUCCEEDED"),
+            ("changes", lambda: [o.state for o in c.changes(self.name())], ["SUCCEEDED"]),
+            ("operations", lambda: len(list(c.operations(collection="batches"))), 2),
+            ("operations by id", lambda: [o.key for o in c.operations(correlation_id="out")], [self.name]),
+            ("results", lambda: len(list(c.results(self.name()))) > 0, True),
+            ("cancel", lambda: refused(lambda: c.cancel(self.name(), why=why)), "409"),
+            ("forget", lambda: c.forget("batches/mine") > 0, True),
+            ("jobs.submit", lambda: jobs.submit("out", rows(3), model=MODEL).known, False),
+            ("jobs.get", lambda: jobs.get("out").key, "jobs/out"),
+            ("jobs.wait", lambda: jobs.wait("out").counts["done"], 3),
+            ("jobs.submit again", lambda: jobs.submit("out", rows(3), model=MODEL).known, True),
+            ("jobs.results", lambda: sorted(r.key for r in jobs.results("out")), ["row-0", "row-1", "row-2"]),
+            ("jobs.pause", lambda: refused(lambda: jobs.pause("out", why=why)), "409"),
+            ("jobs.resume", lambda: jobs.resume("out", why=why).key, "jobs/out"),
+            ("jobs.cancel", lambda: refused(lambda: jobs.cancel("out", why=why)), "409"),
+            ("jobs.change", lambda: refused(lambda: jobs.change("out", max_batches=2, why=why)), "409"),
+            ("jobs.redrive", lambda: refused(lambda: jobs.redrive("out", why=why)), "409"),
+        ]
+        for name, call, wants in calls:
+            with self.subTest(name):
+                began = self.now
+                self.away()
+                self.assertEqual(call(), [self.name()] if wants == [self.name] else wants)
+                self.assertGreaterEqual(self.now - began, OUTAGE)
+
+    def name(self) -> str:
+        found = Opledger(self.serve.url).find("out")
+        assert found
+        return found.operation.key
+
+    def test_no_more_repeats_than_allowed(self) -> None:
+        asked: list[str] = []
+
+        def refuses(what: str) -> bool:
+            asked.append(what)
+            return False
+
+        self.door.before = refuses
+        with self.assertRaises(UnavailableError) as raised:
+            self.client.operation("batches/x", max_retries=2)
+        self.assertEqual((len(asked), raised.exception.status), (3, 0))
+        asked.clear()
+        with self.assertRaises(UnavailableError):
+            self.client.operation("batches/x", timeout=3)
+        self.assertLess(self.now, 10)
+
+    def test_the_same_for_asyncio(self) -> None:
+        async def main() -> None:
+            c = self.awaits
+            self.away()
+            submitted = await c.submit_once("async", self.create, collection="batches")
+            self.assertFalse(submitted.known)
+            self.assertGreaterEqual(self.now, OUTAGE)
+            self.assertEqual((await c.wait(submitted.operation.key)).state, "SUCCEEDED")
+            self.assertEqual([o.state async for o in c.changes(submitted.operation.key)], ["SUCCEEDED"])
+            self.assertGreater(len([r async for r in c.results(submitted.operation.key)]), 0)
+
+            async def generated() -> Any:
+                for row in rows(1200):
+                    yield row
+
+            job = await c.jobs.submit("async", generated(), model=MODEL, config={"temperature": 0})
+            self.assertEqual(job.open, 1200)
+            self.assertEqual((await c.jobs.wait("async")).counts["done"], 1200)
+            self.assertEqual(len({r.key async for r in c.jobs.results("async")}), 1200)
+            again = await c.jobs.submit("async", rows(1200), model=MODEL, config={"temperature": 0})
+            self.assertTrue(again.known)
+
+        asyncio.run(main())
+
+    async def create(self, mark: Any) -> str:
+        return create_batch(mark)
+
+    def test_many_waits_at_once_take_no_pool(self) -> None:
+        """More calls wait than a pool of asyncio has threads, and one more goes on."""
+
+        async def main() -> None:
+            c = AsyncOpledger(self.serve.url)
+            await c.register("batches/never")
+            waits = [asyncio.ensure_future(c.wait("batches/never")) for _ in range(40)]
+            await asyncio.sleep(0)
+            began = time.monotonic()
+            self.assertEqual((await c.operation("batches/never")).state, "PENDING")
+            self.assertLess(time.monotonic() - began, 20)  # one of the waits takes 30 s
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+        asyncio.run(main())
+
+
+class JobsTest(ServeTest):
+    def test_files_rows_and_lines(self) -> None:
+        """A file, the rows of a CSV and lines become the same input."""
+        lines = [{"key": k, "request": {"contents": [{"role": "user", "parts": [{"text": t}]}]}} for k, t in rows(9)]
+        job = self.client.jobs.submit("rows", rows(9), model=MODEL)
+        table = io.StringIO("".join(f"{k},{t}\n" for k, t in rows(9)))
+        self.assertTrue(self.client.jobs.submit("rows", csv.reader(table), model=MODEL).known)
+        self.assertTrue(self.client.jobs.submit("rows", lines, model=MODEL).known)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.jsonl")
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(line) + "\n" for line in lines)
+            self.assertTrue(self.client.jobs.submit("rows", path, model=MODEL).known)
+        self.assertEqual(job.progress["input"]["requests"], 9)
+
+    def test_a_large_input_is_sent_in_pieces(self) -> None:
+        pieces: list[str] = []
+
+        def loses(what: str) -> bool:
+            pieces.append(what)
+            return len(pieces) != 2
+
+        self.door.after = loses
+        large = [(k, t + " " + "x" * (3 << 20)) for k, t in rows(6)]
+        self.client.jobs.submit("large", large, model=MODEL)
+        self.assertGreaterEqual(len([p for p in pieces if p.startswith("PUT")]), 3)
+        self.assertEqual(self.client.jobs.wait("large").counts["done"], 6)
+
+    def test_what_differs_is_refused(self) -> None:
+        self.client.jobs.submit("differs", rows(2), model=MODEL)
+        with self.assertRaises(ConflictError):
+            self.client.jobs.submit("differs", rows(3), model=MODEL)
+        with self.assertRaises(RefusedError) as raised:
+            self.client.jobs.submit("wrong", [{"key": "a", "request": {"content": []}}], model=MODEL, max_batches=-1)
+        self.assertTrue(raised.exception.problems)
+        wrong: list[Any] = [[], [("a", object())], [("a", float("nan"))], [("a", "b", "c")], [{"key": "a", "x": {1}}]]
+        for requests in wrong:
+            with self.subTest(requests), self.assertRaises(ValueError):
+                self.client.jobs.submit("none", requests, model=MODEL)
+
+    def test_before_its_end_results_are_partial(self) -> None:
+        self.client.jobs.submit("held", rows(2), model=MODEL)
+        self.client.jobs.pause("held", why="a test")
+        if self.client.jobs.get("held").open:
+            with self.assertRaises(NotSettledError):
+                list(self.client.jobs.results("held"))
+        list(self.client.jobs.results("held", partial=True))
+        self.client.jobs.resume("held", why="a test")
+        self.assertTrue(self.client.jobs.wait("held").succeeded)
+
+    def test_a_token_that_is_replaced(self) -> None:
+        """The file of the token is read for each request, as serve makes a new one."""
+        with tempfile.NamedTemporaryFile("w") as file, variables(OPLEDGER_TOKEN_FILE=file.name):
+            client = Opledger(self.serve.url)
+            client.register("batches/tokens")
+            os.remove(file.name)
+            with self.assertRaisesRegex(UnavailableError, "the token cannot be had"):
+                client.register("batches/tokens", timeout=0)
+            open(file.name, "w").close()
+
+
+class HarshTest(ServeTest):
+    """Gemini refuses, delays and loses, and so does its webhook."""
+
+    flags = ("--faults", "harsh")
+
+    def test_nothing_is_lost_or_doubled(self) -> None:
+        client = Opledger(self.serve.url)
+        for i in range(3):
+            client.jobs.submit(f"harsh-{i}", rows(100), model=MODEL, max_failures="100%")
+        for i in range(3):
+            job = client.jobs.wait(f"harsh-{i}", timeout=120)
+            keys = [result.key for result in client.jobs.results(f"harsh-{i}")]
+            self.assertEqual((job.open, sorted(keys)), (0, sorted(k for k, _ in rows(100))))
+
+
+class StoredTest(ServeTest):
+    """Results come from where an effect has put them, else from Gemini."""
+
+    env = {
+        "OPLEDGER_EFFECTS": "[{name: reviews, on: [SUCCEEDED], do: results, collection: reviews, jobKinds: [kept]}]",
+    }
+
+    def results(self, kind: str) -> list[Result]:
+        client = Opledger(self.serve.url)
+        submitted = client.submit_once(kind, create_batch, collection="batches", job_kind=kind)
+        key = client.wait(submitted.operation.key).key
+        until = time.monotonic() + 60
+        while "reviews" in client.operation(key).record.get("effects", {}) and time.monotonic() < until and \
+                client.operation(key).record["effects"]["reviews"] != "done":
+            time.sleep(0.05)
+        return list(client.results(key))
+
+    def printed(self, key: str, **env: str) -> str:
+        """Returns what the command prints of the results, which has no API key."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("OPLEDGER_", "GEMINI_", "GOOGLE_"))}
+        done = subprocess.run(
+            [command(), "results", key, "--store", self.serve.store], env={**clean, **env}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        return done.stdout if done.returncode == 0 else f"{done.returncode} {done.stderr}"
+
+    def test_of_the_collection(self) -> None:
+        kept, asked = self.results("kept"), self.results("asked")
+        self.assertTrue(kept and all("index" in result.line for result in kept))
+        self.assertTrue(asked and not any("index" in result.line for result in asked))
+        self.assertTrue(any(result.usage for result in asked))
+        found = Opledger(self.serve.url).find("kept")
+        assert found
+        text = self.printed(found.operation.key, **self.env)
+        self.assertTrue(text.startswith("{"), text)
+        self.assertEqual([json.loads(line) for line in text.splitlines()], [result.line for result in kept])
+        self.assertIn("GEMINI_API_KEY", self.printed(found.operation.key))
+
+
+class KilledTest(ServeTest):
+    def test_serve_is_killed_at_each_request(self) -> None:
+        """Before and after each request of a job serve is killed, and started again."""
+        points = 0
+        for moment in ("before", "after"):
+            for at in range(1, 7):
+                job, count = f"killed-{moment}-{at}", 0
+
+                def kill(what: str) -> bool:
+                    nonlocal count
+                    count += 1
+                    if count != at:
+                        return True
+                    self.serve.kill()
+                    self.serve.start()
+                    return False
+
+                setattr(self.door, moment, kill)
+                client = Opledger(sleep=lambda seconds: time.sleep(seconds / 20))
+                with self.subTest(job):
+                    client.jobs.submit(job, rows(20), model=MODEL)
+                    client.jobs.wait(job, timeout=120)
+                    keys = sorted(result.key for result in client.jobs.results(job))
+                    self.assertEqual(keys, sorted(k for k, _ in rows(20)))
+                setattr(self.door, moment, lambda what: True)
+                points += count >= at
+        self.assertGreater(points, 9)
+
+
+class RefusedTest(unittest.TestCase):
+    def test_a_token_that_is_wrong(self) -> None:
+        serve = Serve(env={"OPLEDGER_SERVE_TOKEN": "a-token-of-thirty-two-characters"})
+        self.addCleanup(serve.close)
+        with self.assertRaises(AccessError) as raised:
+            Opledger(serve.url, "another").register("batches/x")
+        self.assertEqual(raised.exception.status, 401)
+        self.assertIsInstance(raised.exception, OpledgerError)
+
+
+if __name__ == "__main__":
+    unittest.main()
