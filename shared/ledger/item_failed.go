@@ -21,9 +21,9 @@ func (l itemsReader) List(
 	return findItems(ctx, l.protocol, queryItems(EffectPath(key, effect), after, limit), readItem)
 }
 
-// Documents returns the documents that an effect wrote of its items to a collection of the user's, in the order of List:
-// those of the items behind after, at most limit. An item that is not DONE, or whose document was deleted, has none.
-// next is where to go on; zero: there are no more. Errors: the store's.
+// Documents returns the documents that an effect wrote of its items to a collection of the user's, in the order of
+// List: those of the items behind after, at most limit. An item that is not DONE, or whose document was deleted, has
+// none. next is where to go on; zero: there are no more. Errors: the store's.
 func (l itemsReader) Documents(
 	ctx context.Context, key operation.Key, effect, collection string, after Cursor, limit int,
 ) (documents []Document, next Cursor, err error) {

@@ -131,6 +131,7 @@ func environ(set []string) []string {
 			kept = append(kept, variable)
 		}
 	}
-	kept = append(kept, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+packageDir())
+	kept = append(kept, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONPATH="+packageDir())
 	return append(kept, set...)
 }

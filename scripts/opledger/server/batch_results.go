@@ -62,8 +62,8 @@ func (s *Server) settledBatch(r *http.Request) (operation.Record, error) {
 	rec, err := s.Ledger.Operations.Read(r.Context(), operation.Key("batches/"+r.PathValue("id")))
 	if err == nil && !rec.Settled() {
 		err = &httpfunc.Error{
-			Status: http.StatusConflict, Reason: "not-settled", Message: fmt.Sprintf("%s has no results yet: it is %s; wait for "+
-				"its end with GET /operations/%s?wait=30s", rec.Key, rec.State, rec.Key),
+			Status: http.StatusConflict, Reason: "not-settled", Message: fmt.Sprintf("%s has no results yet: it is %s; "+
+				"wait for its end with GET /operations/%s?wait=30s", rec.Key, rec.State, rec.Key),
 		}
 	}
 	return rec, err

@@ -115,7 +115,7 @@ func TestBatchResults(t *testing.T) {
 	w.wants("no batch", w.ask(http.MethodGet, "/operations/batches/none/results", nil), http.StatusNotFound, "")
 	w.wants("a video", w.ask(http.MethodGet, "/operations/operations/x/results", nil), http.StatusNotImplemented, "")
 	w.settle("batches/a")
-	w.wants("Gemini is away", w.ask(http.MethodGet, target, nil), http.StatusServiceUnavailable, "the results of batches/a")
+	w.wants("Gemini is away", w.ask(http.MethodGet, target, nil), http.StatusServiceUnavailable, "results of batches/a")
 }
 
 // settle ingests the success of a batch.
