@@ -156,7 +156,7 @@ type Job struct {
 	Price *Price `json:"price,omitempty" firestore:"price,omitempty"`
 	// Sent are the requests of the batches whose tokens are in Usage.
 	Sent int64 `json:"sent,omitempty" firestore:"sent,omitempty"`
-	// Failures are the first requests that ended otherwise than done, for people.
+	// Failures are the first requests of each outcome that ended otherwise than done, for people.
 	Failures  []Failure `json:"failures,omitempty" firestore:"failures,omitempty"`
 	Output    Output    `json:"output,omitzero" firestore:"output,omitempty"`
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`

@@ -152,8 +152,7 @@ func (n *next) consume() {
 
 // fail adds examples of requests that ended otherwise than done, as far as there is room for them.
 func (n *next) fail(examples []Failure) {
-	missing := min(MostFailures-len(n.Job.Failures), len(examples))
-	n.Job.Failures = slices.Concat(n.Job.Failures, examples[:missing])
+	n.Job.Failures = WithFailures(n.Job.Failures, examples...)
 }
 
 // wait adds sources to those that wait for a part of a round. What has no attempt left waits to be made

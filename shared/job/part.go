@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -164,8 +165,24 @@ type Failure struct {
 	Why     string  `json:"why,omitempty" firestore:"why,omitempty"`
 }
 
-// MostFailures bounds the examples of a part, and those of a job.
+// MostFailures bounds the examples of a part, and those of a job: so many of each outcome.
 const MostFailures = 5
+
+// WithFailures returns examples with others behind them, as many as [MostFailures] allows.
+func WithFailures(examples []Failure, others ...Failure) []Failure {
+	for _, f := range others {
+		same := 0
+		for _, e := range examples {
+			if e.Outcome == f.Outcome {
+				same++
+			}
+		}
+		if same < MostFailures {
+			examples = append(slices.Clip(examples), f)
+		}
+	}
+	return examples
+}
 
 // Counts are the numbers of requests by their final outcome.
 type Counts struct {

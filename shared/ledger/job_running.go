@@ -56,6 +56,16 @@ type Want struct {
 // Active reports whether a job has batches that run, or waits for room.
 func (s RunningBatches) Active() bool { return len(s.Parts)+len(s.Waiting) > 0 }
 
+// Of counts the parts of a job among those that run.
+func (s RunningBatches) Of(key operation.Key) (n int) {
+	for id := range s.Parts {
+		if of, _, ok := operation.ParsePart(string(jobOf(id))); ok && of == key {
+			n++
+		}
+	}
+	return n
+}
+
 // WantOf returns what a job lacks that waits for room.
 func (s RunningBatches) WantOf(key operation.Key) (want Want, waits bool) {
 	want, waits = s.Wants[escapeID(string(key))]

@@ -17,6 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // Actions are done with these. A process that may change nothing has none.
@@ -27,6 +28,8 @@ type Actions struct {
 	One func(context.Context, operation.Key) (lookup.Answer, ledger.Receipt, error)
 	// AskToCancel asks Gemini to cancel an operation; nil: there is no API key.
 	AskToCancel func(context.Context, operation.Name) error
+	// Storage opens the job storage of that name, as a job has it; nil: jobs are not redriven here.
+	Storage func(name string) (storage.Storage, error)
 	// Send hands a message to the workers: to the topic, or to those inside this process.
 	Send func(context.Context, ledger.Message) error
 	// Elsewhere: the workers are not in this process.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -88,6 +90,41 @@ func (a *Actions) Change(
 		return j, phrase.Safe(string(key)) + " has these limits already: nothing was changed", nil
 	}
 	return j, phrase.Safe(string(key)) + ": " + phrase.Changed(j.Changes[len(j.Changes)-1]), nil
+}
+
+// Redrive makes a job of the requests of one that has ended which are not done, with its options but the deadline
+// [J14]. Calling it again starts nothing twice.
+func (a *Actions) Redrive(ctx context.Context, key operation.Key, d ledger.Decision) (operation.Key, string, error) {
+	old, err := a.Ledger.Jobs.Read(ctx, key)
+	if err != nil {
+		return "", "", err
+	}
+	rec, err := a.Ledger.Operations.Read(ctx, key)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) { // a record expires before its job does
+		return "", "", err
+	}
+	again, err := operation.JobKey(old.RedriveID())
+	if err != nil {
+		return "", "", err
+	}
+	s, err := a.Storage(old.Storage)
+	if err != nil {
+		return "", "", fmt.Errorf("opening the job storage of %s: %w", key, err)
+	}
+	request := ledger.JobRequest{
+		Key: again, Submission: operation.Submission{JobKind: old.JobKind, Metadata: rec.Metadata}, Options: old.Options,
+		Redrive: ledger.Redriving{Of: key, Outcomes: job.NotDone(), Decision: d},
+	}
+	request.Options.Deadline = time.Time{}
+	if _, err := files.Redrive(ctx, a.Ledger, s, request); err != nil {
+		return "", "", err
+	}
+	made, err := a.Ledger.Jobs.Read(ctx, again)
+	if err != nil {
+		return "", "", err
+	}
+	return again, fmt.Sprintf("%s has the %s of %s that are not done", again,
+		phrase.Amount(made.Input.Requests, "request"), phrase.Safe(string(key))), nil
 }
 
 // AboutRelease says what the release of a part means, for the question before it.

@@ -279,6 +279,8 @@ func (c *Console) allows(a action) bool {
 		return given.One != nil
 	case a.name == "cancel":
 		return given.AskToCancel != nil
+	case a.name == redrive:
+		return given.Storage != nil
 	default:
 		return true
 	}

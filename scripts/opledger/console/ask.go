@@ -15,6 +15,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/receivers"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -238,7 +239,8 @@ func statusOf(err error, other int) int {
 	case errors.As(err, new(stale)), errors.Is(err, ledger.ErrSettled), errors.Is(err, ledger.ErrNotDead),
 		errors.Is(err, ledger.ErrUnregistered), errors.Is(err, ledger.ErrNoConflict),
 		errors.Is(err, ledger.ErrEndsChanged), errors.Is(err, ledger.ErrReplay), errors.Is(err, ledger.ErrNotRunning),
-		errors.Is(err, ledger.ErrStep), errors.Is(err, ledger.ErrPart), errors.Is(err, ledger.ErrJobPending):
+		errors.Is(err, job.ErrNoRedrive), errors.Is(err, ledger.ErrStep), errors.Is(err, ledger.ErrPart),
+		errors.Is(err, ledger.ErrJobPending):
 		return http.StatusConflict
 	default:
 		return other

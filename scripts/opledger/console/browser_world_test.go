@@ -30,7 +30,7 @@ var axe string
 
 // A browser is a real one, and what it complained about.
 type browser struct {
-	*testing.T
+	testing.TB
 	ctx    context.Context
 	server string
 
@@ -90,7 +90,7 @@ func newBrowser(w *world, handler http.Handler) *browser {
 	}
 	ctx, leave := chromedp.NewContext(process, chromedp.WithNewBrowserContext())
 	w.Cleanup(leave)
-	b := &browser{T: w.T, ctx: ctx, server: server.URL}
+	b := &browser{TB: w.TB, ctx: ctx, server: server.URL}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		w.Fatal(err)
 	}
@@ -200,11 +200,10 @@ func (b *browser) fits(address string) {
 	b.quiet(address)
 }
 
-// accessible runs axe, with these options, and fails the test for each serious finding.
+// accessible runs axe, with these options, and fails the test for each finding.
 func (b *browser) accessible(where, options string) {
 	b.Helper()
 	for _, finding := range value[[]string](b, `axe.run(`+options+`).then(found => found.violations
-		.filter(v => ["serious", "critical"].includes(v.impact))
 		.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" ")))`) {
 		b.Errorf("%s: %s", where, finding)
 	}

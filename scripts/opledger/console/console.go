@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -33,6 +34,9 @@ type Options struct {
 	// Most is how many documents of each list the overview reads, and Ends how many of the newest
 	// completions. Both must be positive.
 	Most, Ends int
+	// Parts is how many parts of a job its page reads, and OpenParts how many of the open ones the list of jobs reads of
+	// each. Both must be positive.
+	Parts, OpenParts int
 	// Every is how often a page that is being watched is read again. It must be positive.
 	Every time.Duration
 	Log   *slog.Logger
@@ -42,15 +46,17 @@ type Options struct {
 // costs more than 60 reads.
 const (
 	FirestoreMost = 4
-	FirestoreEnds = 20
+	FirestoreEnds = 8
 )
 
 // Limited returns the options with the limits that fit their ledger: a page of a SQLite file costs
 // nothing.
 func (o Options) Limited() Options {
 	o.Most, o.Ends, o.Every = FirestoreMost, FirestoreEnds, 30*time.Second
+	o.Parts, o.OpenParts = rows, 1
 	if o.Location.IsFile() {
 		o.Most, o.Ends, o.Every = 100, 50, 2*time.Second
+		o.Parts, o.OpenParts = 1000, job.MostBatches
 	}
 	return o
 }

@@ -7,7 +7,9 @@
 // its key. The address of one operation is /console/operation?key=batches/abc.
 //
 // A job is an operation, and so has its page. Beside its record that shows the job and its parts: all of
-// them, or of a job that has many the first that are open. Its numbers come of the same read.
+// them, or of a job that has many the first that are open. Its numbers come of the same read. The list of
+// jobs reads of each its plan and its first open part. Why a job goes no further, what follows and what to
+// do are one [phrase.Standing].
 //
 // # Live updates
 //

@@ -26,28 +26,29 @@ var functions = template.FuncMap{
 	"conflict":  phrase.Conflict,
 	"pending":   whyPending,
 	"abandoned": phrase.Abandoned,
-	"held":      phrase.HeldBy,
 	"changed":   phrase.Changed,
 	"redriven":  phrase.Redriven,
 	"broken":    phrase.Broken,
 	"link":      link,
 	"playbook":  playbookAddress,
-	"path": func(key operation.Key) string {
-		return "/console/operation?" + url.Values{theKey: {string(key)}}.Encode()
-	},
-	"json":     indented,
-	"short":    short,
-	"table":    newTable,
-	"before":   func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
-	"since":    func(from, to time.Time) time.Duration { return to.Sub(from) },
-	"count":    phrase.Counted,
-	"view":     func(now time.Time, data any) main { return main{Now: now, Data: data} },
-	"number":   phrase.Number,
-	"amount":   phrase.Amount,
-	"bytes":    phrase.Bytes,
-	"waitsfor": phrase.WaitsFor,
-	"used":     phrase.Used,
-	"fine":     fine, "attempts": phrase.Attempts, "readable": phrase.Readable, "trueEnd": trueEnd,
+	"path":      operationAddress,
+	"json":      indented,
+	"short":     short,
+	"table":     newTable,
+	"before":    func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
+	"count":     phrase.Counted,
+	"view":      func(now time.Time, data any) main { return main{Now: now, Data: data} },
+	"number":    phrase.Number,
+	"amount":    phrase.Amount,
+	"bytes":     phrase.Bytes,
+	"partof":    partOf,
+	"sentence":  phrase.Sentence,
+	"fine":      fine, "attempts": phrase.Attempts, "readable": phrase.Readable, "trueEnd": trueEnd,
+}
+
+// operationAddress is the address of the page of an operation, or of a part of a job.
+func operationAddress(key operation.Key) string {
+	return "/console/operation?" + theKey + "=" + url.QueryEscape(string(key))
 }
 
 // at is a time in the zone of this machine, with its offset; in UTC when it is hovered over.

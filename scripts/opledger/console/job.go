@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
@@ -14,11 +15,14 @@ import (
 // partsPath is the path of the page of all parts of a job.
 const partsPath = "/console/parts"
 
-// A jobView is what the page of a job shows beside its record.
+// A jobView is what the pages show of a job beside its record.
 type jobView struct {
 	progress.Progress
-	Shares []share // of the requests
-	Parts  []partRow
+	Shares   []share // of the requests
+	Standing *phrase.Standing
+	// Said is what Gemini last said to the step that is put off; empty: nothing.
+	Said  string
+	Parts []partRow // of the job's own page, the open ones first
 	// AllParts is the address of all parts, where Parts are the open ones alone; empty: Parts are all.
 	AllParts string
 	// ResultsLine is the command that prints the results that are final.
@@ -27,14 +31,18 @@ type jobView struct {
 	More bool
 }
 
+func newJobView(p progress.Progress) *jobView {
+	return &jobView{Progress: p, Shares: shares(p), Standing: phrase.JobStanding(p)}
+}
+
 // viewJob reads the parts that the page of a job shows: all, or where they are many the first that are open.
 func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, error) {
 	j, read := *s.Job, c.ledger.Jobs.Parts
-	many := j.Parts > rows
+	many := j.Parts > c.options.Parts
 	if many {
 		read = c.ledger.Jobs.OpenParts
 	}
-	page, err := read(r, j.Key, ledger.Cursor{}, rows)
+	page, err := read(r, j.Key, ledger.Cursor{}, c.options.Parts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,11 +56,13 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 	if err != nil {
 		return nil, nil, err
 	}
-	v := &jobView{
-		Progress: progress.Of(j, s.Record, open, running), Parts: c.partRows(r, page.Items),
-		ResultsLine: "opledger results " + s.view.Operation(j.Key),
+	v := newJobView(progress.Of(j, s.Record, open, running))
+	v.ResultsLine = "opledger results " + s.view.Operation(j.Key)
+	if err := c.readSaid(r, v); err != nil {
+		return v, page.Broken, err
 	}
-	v.Shares = shares(v.Progress)
+	slices.SortStableFunc(page.Items, func(a, b ledger.StoredPart) int { return closed(a.Part) - closed(b.Part) })
+	v.Parts = c.partRows(r, page.Items)
 	if many {
 		v.AllParts = link(partsPath, theKey, string(j.Key))
 		if v.More = page.Next.Path != ""; v.More { // what is not read is taken for planned
@@ -62,9 +72,59 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 	return v, page.Broken, nil
 }
 
-// Lead says in a line how far a job is that has not ended.
+// closed is 0 of an open part, and 1 of any other: what an operator can still change comes first.
+func closed(p job.Part) int {
+	if p.State.Open() {
+		return 0
+	}
+	return 1
+}
+
+// readSaid reads what Gemini said to the step that the job waits for.
+func (c *Console) readSaid(r *request, v *jobView) error {
+	if v.Standing == nil || v.Hold != nil || v.Waiting.Part == "" {
+		return nil
+	}
+	part := v.Waiting.Part
+	effects, _, err := c.ledger.Effects.Read(r, ledger.EffectName{Operation: part, Effect: job.StepReferences},
+		ledger.EffectName{Operation: part, Effect: job.StepStart})
+	for _, e := range effects {
+		if n := len(e.History); n > 0 && e.State != ledger.EffectDone {
+			v.Said = e.History[n-1].Error
+		}
+	}
+	return err
+}
+
+// Lead says in a line how far a job is that has not ended. Why it starts nothing has a place of its own.
 func (v jobView) Lead() string {
-	return phrase.JobState(v.Progress) + ": " + phrase.Progress(v.Progress)
+	p := v.Progress
+	p.Hold, p.Waiting = nil, nil
+	return phrase.JobState(p) + ": " + phrase.Progress(p)
+}
+
+// Word is the job's state, or that it is held.
+func (v jobView) Word() string {
+	switch {
+	case v.Hold == nil:
+		return phrase.JobState(v.Progress)
+	case v.Hold.Reason == job.HeldByOperator:
+		return "PAUSED"
+	default:
+		return "HELD"
+	}
+}
+
+// WordTone is that of the Word.
+func (v jobView) WordTone() phrase.Tone {
+	switch {
+	case v.Hold != nil:
+		return v.Standing.Tone
+	case v.Ended():
+		return tone(v.State)
+	default:
+		return tone(v.Phase)
+	}
 }
 
 // BatchWords are the job's batches in numbers.
@@ -84,7 +144,7 @@ func (v jobView) BatchWords() string {
 	if v.More {
 		least, most = "at least ", "at most "
 	}
-	return fmt.Sprintf("%s, %s%s running or starting, %s%s waiting for a free one; at most %d run at once", words, least,
+	return fmt.Sprintf("%s, %s%s running or starting, %s%s waiting to start; at most %d run at once", words, least,
 		phrase.Number(int64(b.Running)), most, phrase.Number(int64(b.Planned)), v.Options.MaxBatches)
 }
 
@@ -94,12 +154,34 @@ func (v jobView) Tone() phrase.Tone { return tone(v.State) }
 // Tokens are what the results that were read have used; empty before the first.
 func (v jobView) Tokens() string { return tokens(v.Usage) }
 
-// CostWords say what the job has cost so far; empty where its model has no price.
-func (v jobView) CostWords() string {
+// Cost is what the job has cost so far, and what it may cost; empty where its model has no price.
+func (v jobView) Cost() string {
 	if v.Price == nil {
 		return ""
 	}
-	return phrase.Dollars(v.EstimatedCost) + ", estimated by the tokens that were counted"
+	words := "nothing was counted yet"
+	if v.EstimatedCost > 0 {
+		words = "about " + phrase.Dollars(v.EstimatedCost)
+	}
+	if v.Options.MaxCost > 0 {
+		words += ", of at most " + phrase.Dollars(v.Options.MaxCost)
+	}
+	return words
+}
+
+// A failed is one of the first requests of a job that have an outcome, and how many have it in all.
+type failed struct {
+	job.Failure
+	All int64
+}
+
+// FirstFailures are the first requests that are not done, by outcome.
+func (v jobView) FirstFailures() (all []failed) {
+	for _, f := range v.Failures {
+		all = append(all, failed{f, v.Counts.Of(f.Outcome)})
+	}
+	slices.SortStableFunc(all, func(a, b failed) int { return strings.Compare(string(a.Outcome), string(b.Outcome)) })
+	return all
 }
 
 // PilotWords say what waits for the job's pilot.
@@ -182,22 +264,28 @@ func (v jobView) Describe() string {
 type batchOf struct {
 	Key, Job operation.Key
 	Number   int
-	State    job.State // empty: the job has expired
+	State    job.State // empty: the job has expired, or was not read
 	Own      operation.Key
 }
 
 // batchOf returns the part whose batch the subject is; nil: none.
 func (s subject) batchOf() *batchOf {
-	if !s.Record.IsPart() {
-		return nil
-	}
-	of := batchOf{Key: operation.Key(s.Record.CorrelationID)}
-	of.Job, of.Number, _ = operation.ParsePart(s.Record.CorrelationID)
-	if s.Part != nil {
+	of := partOf(s.Record)
+	if of != nil && s.Part != nil {
 		of.State = s.Part.State
 		if s.Part.Batch != s.Record.Key {
 			of.Own = s.Part.Batch
 		}
 	}
+	return of
+}
+
+// partOf returns the part whose batch a record is about, as far as the record says; nil: none.
+func partOf(r operation.Record) *batchOf {
+	if !r.IsPart() {
+		return nil
+	}
+	of := batchOf{Key: operation.Key(r.CorrelationID)}
+	of.Job, of.Number, _ = operation.ParsePart(r.CorrelationID)
 	return &of
 }

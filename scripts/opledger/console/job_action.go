@@ -69,11 +69,23 @@ var jobActions = []action{
 		},
 	},
 	{
-		name: redrive, label: "Redrive", command: "opledger redrive NAME --reason 'WHY'",
-		happens: []string{"The requests that are not done become a job of their own. This one stays as it ended."},
+		name: redrive, label: "Redrive", command: "opledger redrive NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string {
+			return fmt.Sprintf("Redrive the %s of %s that are not done?", phrase.Amount(s.Job.Counts.NotDone(), "request"),
+				s.Record.Key)
+		},
+		happens: []string{
+			"The requests that are not done become a job of their own. This one stays as it ended.",
+			"It is sent with the same options, but without a deadline: attempts begin at 1, and what Gemini does is paid again.",
+			"A request goes into one redrive. Who decided it, when and why is recorded, and each job names the other.",
+		},
 		can: func(s subject) bool {
 			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Phase == job.Ended && s.Job.Counts.NotDone() > 0 &&
 				len(s.Job.RedrivenBy) == 0
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.Redrive(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
+			return outcome{Words: words, Then: []string{"The page of this job leads to it."}}, err
 		},
 	},
 	{

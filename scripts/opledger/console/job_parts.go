@@ -1,16 +1,27 @@
 package console
 
 import (
+	"strings"
+	"time"
+
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A partRow is a part in a table of parts.
+// A partRow is a part in a table of parts. It has plain fields alone: a page shows a thousand of them, and a template
+// takes ten times as long to find a field of a field, or to call a function.
 type partRow struct {
-	partView
-	Release string // the address of the question whether to release it; empty: this page cannot
+	Number, Round          int
+	State                  job.State
+	Tone                   phrase.Tone
+	Releasing              bool // it was released, and its batch is not given up yet
+	Requests, Done, ToSend string
+	Age, Waits             string
+	Batch                  string // its id; empty: none yet
+	Path, BatchPath        string // the addresses of the pages
+	Release                string // the address of the question whether to release it; empty: this page cannot
 }
 
 // A partView is a part as a page shows it.
@@ -36,8 +47,31 @@ func (p partView) ToSend() int64 {
 	return requests
 }
 
-// Free reports whether the part waits for its turn: for a free batch, or for tokens.
-func (p partView) Free() bool { return p.State == job.Planned && p.Waits == "" }
+// Age says for how long the part's batch has run, or the part has waited to become one; empty: neither.
+func (p partView) Age(now time.Time) string {
+	switch {
+	case !p.State.Open():
+		return ""
+	case p.StartedAt.IsZero():
+		return phrase.Span(now.Sub(p.CreatedAt))
+	default:
+		return phrase.Span(now.Sub(p.StartedAt))
+	}
+}
+
+// WaitWords say what the part waits for and for how long, and what is wrong with it; empty: nothing.
+func (p partView) WaitWords(now time.Time) (words string) {
+	switch {
+	case p.Waits != "":
+		words = phrase.WaitsFor(p.Waits) + ", for " + phrase.Span(now.Sub(p.WaitsSince))
+	case p.State == job.Planned: // for a free batch, or for tokens
+		words = "its turn, for " + phrase.Span(now.Sub(p.CreatedAt))
+	}
+	if p.Problem != "" {
+		words = strings.TrimSpace(words + " " + phrase.Readable(p.Problem))
+	}
+	return words
+}
 
 // Tokens are as those of a job.
 func (p partView) Tokens() string { return tokens(p.Usage) }
@@ -53,8 +87,17 @@ func (p partView) File() *job.File {
 // partRows are rows of these parts, with what can be done about each.
 func (c *Console) partRows(r *request, parts []ledger.StoredPart) (all []partRow) {
 	act, _ := find(release)
-	for _, p := range parts {
-		row := partRow{partView: partView{p.Part}}
+	for _, stored := range parts {
+		p := partView{stored.Part}
+		row := partRow{
+			Number: p.Number, Round: p.Round, State: p.State, Tone: tone(p.State),
+			Releasing: p.Released != nil && p.State != job.Released, Requests: phrase.Number(p.Requests),
+			Done: phrase.Number(p.Counts.Done), ToSend: phrase.Number(p.ToSend()), Age: p.Age(r.now), Waits: p.WaitWords(r.now),
+			Path: operationAddress(p.Key),
+		}
+		if p.Batch != "" {
+			row.Batch, row.BatchPath = short(p.Batch), operationAddress(p.Batch)
+		}
 		s := subject{Record: operation.Record{Key: p.Key}, Part: &p.Part, view: c.view(r)}
 		if act.can(s) && c.allows(act) {
 			row.Release = act.question(s)
@@ -82,7 +125,7 @@ func loadParts(c *Console, r *request) (any, error) {
 	if _, err := c.ledger.Jobs.Read(r, key); err != nil {
 		return nil, err
 	}
-	page, err := c.ledger.Jobs.Parts(r, key, after, rows)
+	page, err := c.ledger.Jobs.Parts(r, key, after, c.options.Parts)
 	p := partsPage{Job: key, listPage: listPage[partRow]{Rows: c.partRows(r, page.Items), Broken: page.Broken}}
 	if page.Next.Path != "" {
 		p.Next = link(partsPath, theKey, string(key), "after", phrase.Cursor(page.Next))

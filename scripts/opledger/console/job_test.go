@@ -30,14 +30,14 @@ func TestJobPage(t *testing.T) {
 	w := acting(t)
 	page := w.get(jobAddresses[0]).Body.String()
 	says(t, page, "RUNNING: batches 1 of 8, round 1 of 3 · done 9,000 · refused 70 · failed 5 · invalid 20",
-		"Gemini refused a batch as a whole:", "INVALID_ARGUMENT", "Cancel the job", "Job ",
-		"80,000 requests: 9,000 done, 70 refused, 5 failed, 20 invalid, 5 truncated, 70,900 open", "1 of 8 collected, ",
-		"4 running or starting, 2 waiting for a free one", "at most 4 run at once", "1 of 3 at most",
-		"Gemini's quota since ", "00003", "900 requests",
-		"First failures", "review-<17>", " invalid: it is no JSON: <script>",
+		"Gemini's quota is used up (429).", "It has waited since ", "Part ", "jobs/nightly/00003", "Gemini: ", "it waits",
+		"Gemini is asked again every minute.", "What to do", "Gemini refused a batch as a whole:", "INVALID_ARGUMENT",
+		"Cancel the job", "80,000 requests: 9,000 done, 70 refused, 5 failed, 20 invalid, 5 truncated, 70,900 open",
+		"First failures", "invalid", "20 in all", "review-<17>", "it is no JSON: <script>", "1 of 8 collected, ",
+		"4 running or starting, 2 waiting to start", "at most 4 run at once", "1 of 3 at most", "900 requests",
 		"2.1 M tokens: input 2,000,000 (1,000 of it cached), output 90,000, thinking 7", "gemini-3.5-flash",
-		"gs://bucket/jobs", "opledger results jobs/nightly --store sqlite:demo.db", "1 line", "Parts", "CONSUMED",
-		"9,000", "nightly-1")
+		"gs://bucket/jobs", "opledger results jobs/nightly --store sqlite:demo.db", "1 line", "Batches", "STARTED",
+		"nightly-2", "CONSUMED", "9,000", "nightly-1")
 	for _, number := range []int{1, 2} {
 		address := html.EscapeString(link("/console/operation", theKey, string(batchKey(nightly, number))))
 		if !strings.Contains(page, address) {
@@ -51,8 +51,8 @@ func TestJobPage(t *testing.T) {
 		t.Errorf("%s", page)
 	}
 	says(t, w.get(jobAddresses[1]).Body.String(), "FAILED", "The job did not succeed:",
-		"requests were not done, and --max-failures allows", "ENDED",
-		"1 of 1 collected", "gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
+		"requests were not done, and --max-failures allows", "1 of 1 collected",
+		"gs://bucket/jobs/ended/0a1b/results.jsonl, 1.2 MB", "CONSUMED")
 	says(t, w.get(jobAddresses[2]).Body.String(), "the input is cut into batches", "0 so far; at most 20 run at once",
 		"There is none yet: the input is being cut.")
 }
@@ -145,8 +145,9 @@ func TestPausedJob(t *testing.T) {
 	form.Set("why", "half of the answers are empty")
 	says(t, w.post(form).Body.String(), "jobs/nightly paused by ada at ", "nothing more is started until opledger resume")
 	page := w.get(jobAddresses[0]).Body.String()
-	says(t, page, "No further batch is started until someone resumes the job:", "by ada: half of the answers are empty.",
-		"do=resume-job", "do=cancel-job")
+	says(t, page, "PAUSED", "The job is held: an operator has paused it.", "ada paused it at ",
+		": half of the answers are empty.",
+		"4 batches that run or start go on, and are collected and paid.", "do=resume-job", "do=cancel-job")
 	if strings.Contains(page, "do=pause-job") {
 		t.Errorf("it is offered again: %s", page)
 	}
@@ -158,7 +159,7 @@ func TestPausedJob(t *testing.T) {
 	w.do(err)
 	page = w.get(jobAddresses[0]).Body.String()
 	says(t, page, "do=pause-job", "Resumed", "by ada: they are fine", "Changed", "maxBatches 4 → 5, ", " by kim: quota")
-	if strings.Contains(page, "do=resume-job") || strings.Contains(page, "until someone resumes the job:") {
+	if strings.Contains(page, "do=resume-job") || strings.Contains(page, "has paused it") {
 		t.Errorf("it is still held: %s", page)
 	}
 }
@@ -196,8 +197,8 @@ func TestManyParts(t *testing.T) {
 	w.submit("jobs/big", 100, job.Options{MaxBatches: 60})
 	w.cut("jobs/big", 100)
 	page := w.get("/console/operation?key=jobs%2Fbig").Body.String()
-	says(t, page, "0 of 100 collected, at least 45 running or starting, at most 55 waiting for a free one",
-		"Open parts", "All parts")
+	says(t, page, "0 of 100 collected, at least 45 running or starting, at most 55 waiting to start",
+		"Open batches", "All parts")
 	seen, address := 0, link(partsPath, theKey, "jobs/big")
 	for address != "" {
 		body := w.get(address).Body.String()

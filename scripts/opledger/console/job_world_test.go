@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -53,7 +54,7 @@ func (w *world) fillJobs() {
 // submit submits a job of that many parts, of 10,000 requests each.
 func (w *world) submit(key operation.Key, parts int64, options job.Options) {
 	w.Helper()
-	options.Model = "gemini-3.5-flash"
+	options.Model = cmp.Or(options.Model, "gemini-3.5-flash")
 	_, err := w.Jobs.Submit(w.Context(), ledger.JobRequest{
 		Key: key, Submission: operation.Submission{JobKind: "reviews"}, Options: options, Storage: "gs://bucket/jobs",
 		Input: job.Input{
@@ -133,8 +134,7 @@ func (w *world) saveStart(key operation.Key, number int, change func(*job.Part))
 	change(&p.Part)
 	_, err := w.Jobs.Save(w.Context(), lease, p)
 	w.do(err)
-	_, err = w.Effects.Release(w.Context(), lease, errors.New("it waits"), time.Hour)
-	w.do(err)
+	w.do(w.Effects.Postpone(w.Context(), lease, errors.New("it waits"), time.Hour))
 }
 
 // collect performs the collect of a part, of which so many requests are to be sent again.

@@ -41,7 +41,7 @@ func BenchmarkMillion(b *testing.B) {
 	c := New(Options{
 		Ledger: l.Reading(), Effects: phrase.EffectView{Max: 10, RetryFor: 24 * time.Hour, Store: "sqlite:demo.db"},
 		Location: config.Store{SQLite: "demo.db"}, Interval: 5 * time.Minute,
-		Every: time.Hour, Most: 100, Log: slog.New(slog.DiscardHandler),
+		Every: time.Hour, Most: 100, Parts: 1000, OpenParts: 100, Log: slog.New(slog.DiscardHandler),
 	})
 	defer c.Close()
 	for _, address := range []string{

@@ -58,6 +58,7 @@ var overviewLinks = map[string]string{
 	overview.AboutIntents:      "/console/intents", overview.AboutDocuments: "/console/operations",
 	overview.AboutConflicts: "/console/operations?show=conflict", overview.AboutPasses: passesLink,
 	overview.AboutWebhook: passesLink,
+	overview.AboutJobs:    jobsPath,
 }
 
 // lateLink is the list of the operations that are pending for too long.
@@ -129,7 +130,16 @@ func tiles(o overview.Overview) []tile {
 	if o.Intents.N > 0 {
 		intents.Sub = "their operation is not known yet"
 	}
-	return append([]tile{dead, open, pending, conflicts, unregistered, quarantine, intents}, passTiles(o)...)
+	jobs := newTile(overview.AboutJobs, o.Jobs.Total, things(o.Jobs.Total, "job")+" not ended", "no job runs")
+	switch n := len(o.Jobs.Stopped); {
+	case n == 1:
+		jobs.Tone, jobs.Sub = phrase.Bad, "1 of them needs an operator"
+	case n > 1:
+		jobs.Tone, jobs.Sub = phrase.Bad, phrase.Number(int64(n))+" of them need an operator"
+	case o.Jobs.N > 0:
+		jobs.Sub = "none needs an operator"
+	}
+	return append([]tile{dead, open, jobs, pending, conflicts, unregistered, quarantine, intents}, passTiles(o)...)
 }
 
 func newTile(about string, n ledger.Total, label, sub string) tile {
@@ -184,6 +194,9 @@ func (c *Console) attention(o overview.Overview) []attention {
 		a := attention{
 			Tone: phrase.Warn, Words: phrase.Sentence(problem.Words), Command: problem.Command,
 			Link: overviewLinks[problem.About], Playbook: problem.Playbook, Needs: true,
+		}
+		if problem.About == overview.AboutJobs {
+			a.Tone, a.Link = phrase.Bad, link("/console/operation", theKey, string(problem.Operation))
 		}
 		if problem.About == overview.AboutDead {
 			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A page is one row of the table of pages.
@@ -36,9 +37,10 @@ const operationsPath = "/console/operations"
 // pages are all pages, in the order of the navigation. A page without a title is not in it.
 var pages = []page{
 	{"/{$}", "Overview", "overview.html", loadOverview, false, ""},
+	{jobsPath, "Jobs", "jobs.html", loadJobs, false, ""},
 	{operationsPath, "Operations", "operations.html", loadOperations, false, ""},
 	{"/console/operation", "", "operation.html", loadOperation, false, operationsPath},
-	{partsPath, "", "job_parts.html", loadParts, false, operationsPath},
+	{partsPath, "", "job_parts.html", loadParts, false, jobsPath},
 	{"/console/effects", "Effects", "effects.html", loadEffects, false, ""},
 	{receiversPath, "Receivers", "receivers.html", loadReceivers, false, ""},
 	{runPath, "", "run.html", loadRun, true, receiversPath},
@@ -138,10 +140,20 @@ func (c *Console) handler(p page) http.Handler {
 			address = "" // nothing to wait for
 		}
 		c.write(w, templates, status, shown{
-			Title: titled(cmp.Or(p.title, query.Get(theKey)), m.Data), Path: cmp.Or(p.under, p.Path()), Inside: p.under != "",
+			Title: titled(cmp.Or(p.title, query.Get(theKey)), m.Data), Path: p.section(query), Inside: p.under != "",
 			Address: address, Query: query.Get("q"), Main: m,
 		})
 	})
+}
+
+// section is the path of the page that the navigation shows for this one. A job has a list of its own.
+func (p page) section(query url.Values) string {
+	key := query.Get(theKey)
+	_, _, isPart := operation.ParsePart(key)
+	if p.under == operationsPath && (isPart || operation.Key(key).Collection() == operation.Jobs) {
+		return jobsPath
+	}
+	return cmp.Or(p.under, p.Path())
 }
 
 // updates reports whether the page has a stream. A form has none, nor what costs too much to read again.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -64,21 +65,33 @@ func TestReads(t *testing.T) {
 		})
 		w.do(err)
 	}
+	w.submit("jobs/waits", 2, job.Options{})
+	w.cut("jobs/waits", 2)
+	w.saveStart("jobs/waits", 1, func(p *job.Part) { p.Waits, p.WaitsSince = job.WaitsForAccess, w.now })
 	w.submit("jobs/big", 100, job.Options{MaxBatches: 60})
 	w.cut("jobs/big", 100)
 	w.submit("jobs/small", rows, job.Options{MaxBatches: 1})
 	w.cut("jobs/small", rows)
 	w.start("jobs/small", 1)
+	for i := range 2 * jobRows {
+		key := operation.Key(fmt.Sprintf("jobs/night%d", i))
+		w.submit(key, 2, job.Options{})
+		w.cut(key, 2)
+	}
 	options := w.console.options
-	options.Ledger, options.Most, options.Ends = l.Reading(), FirestoreMost, FirestoreEnds
+	options.Location = config.Store{}
+	options = options.Limited()
+	options.Ledger = l.Reading()
 	w.console = New(options)
 	t.Cleanup(w.console.Close)
 	for _, address := range []string{
-		"/", "/console/operations", "/console/operations?show=pending", "/console/operations?show=dead",
+		"/", jobsPath, jobsPath + "?show=standing", jobsPath + "?show=failed",
+		"/console/operations", "/console/operations?show=pending", "/console/operations?show=dead",
 		"/console/operations?show=conflict", "/console/operations?state=SUCCEEDED&since=24h", "/console/operation?key=dead1",
 		"/console/effects", "/console/effects?show=dead", "/console/intents", "/console/intent?key=night-1",
 		"/console/quarantine", "/console/quarantined?key=msg1", "/console/passes", "/console/settings",
-		"/console/operation?key=jobs%2Fbig", "/console/operation?key=jobs%2Fsmall", "/console/parts?key=jobs%2Fbig",
+		"/console/operation?key=jobs%2Fwaits", "/console/operation?key=jobs%2Fbig",
+		"/console/operation?key=jobs%2Fsmall", "/console/parts?key=jobs%2Fbig",
 		"/console/operation?key=jobs%2Fsmall%2F00001", "/console/operation?key=batches%2Fsmall-1",
 		"/console/operations?collection=jobs",
 	} {

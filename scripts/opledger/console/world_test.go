@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
@@ -21,16 +22,16 @@ const hostile = `<script>alert("x")</script><img src=x onerror=alert(1)>`
 
 // A world is a ledger with every kind of document, and a console over it.
 type world struct {
-	*testing.T
+	testing.TB
 	*ledger.Ledger
 	console *Console
 	store   ledger.Store
 	now     time.Time
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{T: t, now: time.Now().Add(-3 * time.Hour)}
+	w := &world{TB: t, now: time.Now().Add(-3 * time.Hour)}
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), func() time.Time { return w.now })
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +43,8 @@ func newWorld(t *testing.T) *world {
 	})
 	w.store = store
 	settings := ledger.DefaultSettings()
+	settings.EnqueuedTokens = job.Quotas{"gemini-quota": 300}
+	settings.Prices = job.Prices{"gemini-quota": {Input: 1, Output: 6}}
 	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded, operation.Failed}}}
 	if w.Ledger, err = ledger.New(store, settings, ledger.Options{}); err != nil {
 		t.Fatal(err)
@@ -50,7 +53,8 @@ func newWorld(t *testing.T) *world {
 		Ledger: w.Ledger.Reading(), Effects: phrase.EffectView{Max: 10, RetryFor: 24 * time.Hour, Store: "sqlite:demo.db"},
 		Location: config.Store{SQLite: "demo.db"}, Interval: 5 * time.Minute,
 		Settings: []config.Described{{Name: "OPLEDGER_INTERVAL", Value: "5m0s"}},
-		Every:    20 * time.Millisecond, Most: 100, Ends: 50, Log: slog.New(slog.DiscardHandler),
+		Every:    20 * time.Millisecond, Most: 100, Ends: 50, Parts: rows, OpenParts: 20,
+		Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(w.console.Close)
 	return w

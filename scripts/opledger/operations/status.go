@@ -38,14 +38,15 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"command that shows more and its playbook, which infra/playbooks and the console have. It exits with 1 if\n" +
 			"there is one, and with 3 if the ledger could not be read.\n\n" +
 			"Among the problems are a dead effect, an effect that has failed for an hour, an operation that is\n" +
-			"pending for too long, and one that is not registered an hour after its event. So is a last pass that\n" +
-			"ended three intervals ago. The interval is the one that the ledger has stored, unless\n" +
+			"pending for too long, one that is not registered an hour after its event, and a job that goes on only\n" +
+			"once someone has acted: it is held, or Gemini refuses its key. So is a last pass that ended three\n" +
+			"intervals ago. The interval is the one that the ledger has stored, unless\n" +
 			"$OPLEDGER_INTERVAL is set. The webhook's health is from the last pass.\n\n" +
 			"The pause is that of the functions, or of opledger serve; $OPLEDGER_EFFECTS_PAUSED=true counts, too. A\n" +
 			"pause needs an operator once it has held an effect for an hour, or for three intervals if those are\n" +
 			"longer.\n\n" +
 			"Counts stop at 10,000. Of each kind that it does not count it reads 100 documents, from Firestore 4. So\n" +
-			"it costs at most 38 reads of Firestore, and one more for each further 1,000 counted.",
+			"it costs at most 51 reads of Firestore, and one more for each further 1,000 counted.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: terminal.Args(cobra.NoArgs),

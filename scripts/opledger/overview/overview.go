@@ -27,6 +27,7 @@ type Overview struct {
 	Intents Intents   `json:"intents"`
 	// Unregistered are operations that deliveries alone reported: no effect of theirs runs [W5].
 	Unregistered Unregistered `json:"unregistered"`
+	Jobs         Jobs         `json:"jobs"`
 	// LastPass is how the last reconcile pass ended, with the webhook's health as it saw it; the zero
 	// Pass where none has reported.
 	LastPass ledger.Pass `json:"lastPass,omitzero"`
@@ -129,6 +130,19 @@ type Intents struct {
 	more      bool
 }
 
+// Jobs are the jobs that have not ended.
+type Jobs struct {
+	ledger.Total
+	// Stopped are those that go on only once an operator has acted, of the newest.
+	Stopped []StoppedJob `json:"stopped,omitempty"`
+}
+
+// A StoppedJob is a job that opledger holds, or whose batches Gemini refuses for its key.
+type StoppedJob struct {
+	Key operation.Key `json:"key"`
+	Why string        `json:"why"` // in words
+}
+
 // Conflicts are the operations that ended in two ways within ConflictsFor: an event named another
 // terminal state than the one that stands [M5].
 type Conflicts struct {
@@ -152,7 +166,7 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 	var err error
 	for _, read := range []func(context.Context, ledger.Reading, int) error{
 		o.readRefused, o.readPending, o.readLate, o.readEffects, o.readFailing, o.readDead, o.readQuarantine, o.readIntents,
-		o.readConflicts, o.readUnregistered,
+		o.readConflicts, o.readUnregistered, o.readJobs,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
 	}

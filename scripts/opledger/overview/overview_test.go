@@ -91,7 +91,7 @@ func TestJudgePause(t *testing.T) {
 	holds.judge(Options{Interval: 5 * time.Minute})
 	want := []Problem{{
 		AboutPause, "effects are paused, and the first of 3 has waited for 1h00m: end the pause once you can",
-		"opledger show batches/a", "overdue",
+		"opledger show batches/a", "overdue", "",
 	}}
 	if !slices.Equal(holds.Problems, want) {
 		t.Errorf("%+v", holds.Problems)

@@ -25,6 +25,7 @@ const (
 	AboutFailing      = "failing effects"
 	AboutLate         = "late operations"
 	AboutUnregistered = "unregistered operations"
+	AboutJobs         = "jobs"
 )
 
 // A Problem needs an operator.
@@ -34,6 +35,8 @@ type Problem struct {
 	Command string `json:"command"` // that shows more of it
 	// Playbook says what to do: its name in infra/playbooks.
 	Playbook string `json:"playbook,omitempty"`
+	// Operation is the one that the problem is about; empty: several, or none.
+	Operation operation.Key `json:"operation,omitempty"`
 }
 
 // playbooks are those of what a Problem is about, where not the problem itself decides.
@@ -41,7 +44,7 @@ var playbooks = map[string]string{
 	AboutConflicts: "conflicts", AboutDead: "effects-dead", AboutEffects: "overdue", AboutPause: "overdue",
 	AboutPending: "overdue", AboutQuarantine: "quarantined", AboutIntents: "unbound", AboutDocuments: "newer",
 	AboutFailing: "effects-failing-long", AboutLate: "stuck", AboutUnregistered: "unmatched",
-	AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled",
+	AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled", AboutJobs: "jobs",
 }
 
 // An adder adds a problem, if it is one.
@@ -63,6 +66,11 @@ func (o *Overview) judge(options Options) {
 	}
 	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
 	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
+	for _, stopped := range o.Jobs.Stopped {
+		add(true, AboutJobs, show(stopped.Key), "the job %s goes no further: %s", phrase.Safe(string(stopped.Key)),
+			stopped.Why)
+		o.Problems[len(o.Problems)-1].Operation = stopped.Key
+	}
 	o.judgeEffects(late, add)
 	o.judgePass(interval, add)
 	o.judgeRefused(add)

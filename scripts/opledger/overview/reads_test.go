@@ -7,6 +7,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
@@ -41,8 +42,12 @@ func TestReads(t *testing.T) {
 	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{
 		Interval: 5 * time.Minute, Most: console.FirestoreMost,
 	})
-	if err != nil || o.Pending.N != 25 || o.Dead.N != 25 || o.Conflicts.N != 25 || o.Unread.N != 25 || o.Intents.N != 25 {
+	if err != nil || o.Pending.N != 50 || o.Jobs.N != 25 || o.Dead.N != 25 || o.Conflicts.N != 25 || o.Unread.N != 25 ||
+		o.Intents.N != 25 {
 		t.Fatalf("%+v, %v", o, err)
+	}
+	if n := len(o.Jobs.Stopped); n != console.FirestoreMost {
+		t.Errorf("%d jobs need an operator: %+v", n, o.Jobs)
 	}
 	status := m.Collect().Reads
 	ends, err := l.Operations.Ends(t.Context(), ledger.Cursor{}, console.FirestoreEnds)
@@ -75,8 +80,21 @@ func troubles(i int) []ledger.Write {
 	open := ledger.Effect{
 		Schema: 1, Version: 1, Operation: ended.Key, Name: "page", State: ledger.EffectPending, CreatedAt: at, DueAt: at,
 	}
+	waits := operation.Record{
+		Schema: 1, Version: 1, Key: operation.Key(fmt.Sprint("jobs/waits", i)), Collection: operation.Jobs,
+		State: operation.Pending, Registered: true, CreatedAt: at, SubmittedAt: at, DueAt: at,
+	}
+	part := job.Part{
+		Schema: 2, Version: 1, Key: operation.PartKey(waits.Key, 1), Number: 1, State: job.Starting,
+		Waits: job.WaitsForAccess, WaitsSince: at, CreatedAt: at, WaitingSince: at,
+	}
 	id := fmt.Sprint("id-", i)
 	return []ledger.Write{
+		{Path: ledger.OperationPath(waits.Key), Data: waits},
+		{Path: ledger.JobPath(waits.Key), Data: job.Job{
+			Schema: 2, Version: 1, Key: waits.Key, Phase: job.Running, CreatedAt: at,
+		}},
+		{Path: ledger.JobPath(waits.Key).Child(ledger.PartsCollection, "00001"), Data: part},
 		{Path: ledger.OperationPath(ended.Key), Data: ended}, {Path: ledger.OperationPath(pending.Key), Data: pending},
 		{Path: ledger.EffectPath(ended.Key, dead.Name), Data: dead},
 		{Path: ledger.EffectPath(ended.Key, open.Name), Data: open},

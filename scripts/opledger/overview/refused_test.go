@@ -46,7 +46,7 @@ func TestJudgeRefused(t *testing.T) {
 	o.judge(Options{Interval: 5 * time.Minute})
 	want := Problem{
 		AboutWebhook, "the webhook refused 20 requests in 2h00m (signature) and accepted none, and look-ups found " +
-			"every completion: has it Gemini's secret?", "opledger webhook check", "refused",
+			"every completion: has it Gemini's secret?", "opledger webhook check", "refused", "",
 	}
 	if len(o.Problems) != 1 || o.Problems[0] != want {
 		t.Errorf("%+v, want %+v", o.Problems, want)

@@ -19,12 +19,16 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // Actions returns what an operator's actions are done with, in the functions' own way.
 func (s *Server) Actions() *actions.Actions {
 	a := &actions.Actions{
 		Ledger: s.Ledger, Send: s.send, Elsewhere: s.elsewhere(), By: s.options.Operator,
+		Storage: func(name string) (storage.Storage, error) {
+			return storage.Open(name, s.settings.Handlers.StorageEmulator)
+		},
 	}
 	if s.options.Publisher == nil { // the ledger is a file
 		a.LookEvery = 100 * time.Millisecond

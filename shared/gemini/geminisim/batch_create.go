@@ -14,7 +14,7 @@ type post struct {
 	before, after   time.Duration
 	twice, second   bool // second: the answer names the second batch
 	refuses, atOnce bool
-	limits          bool // for one of an uploaded file, too
+	limits, denies  bool // for one of an uploaded file, too
 }
 
 // newPost draws the faults of the next creation with this label.
@@ -35,6 +35,7 @@ func (s *Sim) newPost(label string) post {
 	p.twice, p.second = r.Float64() < f.CreatesTwice, r.Float64() < 0.5
 	p.refuses, p.atOnce = r.Float64() < f.RefusedCreate, r.Float64() < 0.5
 	p.limits = r.Float64() < f.CreatesLimited
+	p.denies = r.Float64() < f.CreatesDenied
 	if slow {
 		s.countLocked(func(st *Stats) { st.CreatesSlow++ })
 	}
@@ -135,6 +136,13 @@ func (s *Sim) ask(b *operation, file *upload, p post) *Answer {
 	in, err := file.asks(s.cfg.Poison)
 	if err != nil {
 		return refuse(http.StatusBadRequest, err.Error())
+	}
+	if p.denies {
+		s.count(func(st *Stats) { st.CreatesDenied++ })
+		return &Answer{Status: http.StatusBadRequest, Body: errorBody(http.StatusBadRequest,
+			"API key not valid. Please pass a valid API key.", map[string]any{
+				"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com",
+			})}
 	}
 	if p.limits {
 		s.count(func(st *Stats) { st.APIRateLimited++ })

@@ -2,6 +2,7 @@ package geminisim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -36,6 +37,23 @@ func TestCreatesLimited(t *testing.T) {
 	_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name}, nil)
 	wantAPIError(t, err, 429, "RESOURCE_EXHAUSTED")
 	if n := sim.Stats().APIRateLimited; n != 1 || len(sim.Batches()) != 1 {
+		t.Errorf("%d are counted, %d batches", n, len(sim.Batches()))
+	}
+}
+
+// TestCreatesDenied: a creation from an uploaded file is answered as with a key that is not valid, and makes no batch.
+func TestCreatesDenied(t *testing.T) {
+	t.Parallel()
+	sim, client, _ := serve(t, geminisim.Config{Faults: geminisim.Faults{CreatesDenied: 1}})
+	create(t, client, "not uploaded here")
+	file := upload(t, client, asks(1)[0])
+	_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name}, nil)
+	wantAPIError(t, err, 400, "INVALID_ARGUMENT")
+	if refused, _ := errors.AsType[genai.APIError](err); len(refused.Details) != 1 ||
+		refused.Details[0]["reason"] != "API_KEY_INVALID" {
+		t.Errorf("the details are %v", refused.Details)
+	}
+	if n := sim.Stats().CreatesDenied; n != 1 || len(sim.Batches()) != 1 {
 		t.Errorf("%d are counted, %d batches", n, len(sim.Batches()))
 	}
 }

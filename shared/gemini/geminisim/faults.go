@@ -106,6 +106,9 @@ type Faults struct {
 	// CreatesLimited is the share of creations of batches from uploaded files that are answered 429,
 	// below every quota (seen live).
 	CreatesLimited float64 `json:"createsLimited"`
+	// CreatesDenied is the share of creations of batches from uploaded files that are answered as with a key that is
+	// not valid: 400 with the reason API_KEY_INVALID.
+	CreatesDenied float64 `json:"createsDenied"`
 	// CreatesTwice is the share of creations of batches that are carried out twice, as where a proxy
 	// repeats the request: the answer names one of the two.
 	CreatesTwice float64 `json:"createsTwice"`

@@ -54,9 +54,11 @@ type Stats struct {
 	APIHidden      int `json:"apiHidden"`
 	APIScripted    int `json:"apiScripted"`
 	APIUploadsLost int `json:"apiUploadsLost"`
-	// CreatesRefused counts creations that were answered 400 by the plan or by Config.Poison, and
-	// QuotaRefused creations and uploads beyond Config.Quotas. The next two count creations.
+	// CreatesRefused counts creations that were answered 400 by the plan or by Config.Poison, and CreatesDenied those
+	// answered as with a wrong key. QuotaRefused counts creations and uploads beyond Config.Quotas. The next two count
+	// creations.
 	CreatesRefused int `json:"createsRefused"`
+	CreatesDenied  int `json:"createsDenied"`
 	QuotaRefused   int `json:"quotaRefused"`
 	CreatesTwice   int `json:"createsTwice"`
 	CreatesSlow    int `json:"createsSlow"`

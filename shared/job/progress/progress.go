@@ -36,7 +36,7 @@ type Progress struct {
 	Price         *job.Price `json:"price,omitempty"`
 	EstimatedCost float64    `json:"estimatedCost,omitempty"`
 	// Pilot is as in [job.Job]: while it is not zero, requests behind the pilot's are not started. Failures are the
-	// first requests that ended otherwise than done.
+	// first requests of each outcome that ended otherwise than done.
 	Pilot    int64         `json:"pilot,omitempty"`
 	Failures []job.Failure `json:"failures,omitempty"`
 	// Waiting is what the start of a part waits for, of several the one that waits longest; nil: none does. Where no start
@@ -139,14 +139,13 @@ func Of(j job.Job, rec operation.Record, open []job.Part, running ledger.Running
 	if j.Held() {
 		p.Hold = j.Hold
 	}
-	p.Pilot, p.Failures = j.Pilot, slices.Clone(j.Failures)
+	p.Pilot, p.Failures = j.Pilot, j.Failures
 	for _, g := range j.Waiting {
 		p.Gathered += g.Requests
 	}
 	for _, part := range open {
 		p.add(part)
 	}
-	p.Failures = p.Failures[:min(len(p.Failures), job.MostFailures)]
 	if p.Price = j.Price; p.Price != nil {
 		p.EstimatedCost = p.Price.Cost(p.Usage)
 	}
@@ -183,7 +182,7 @@ func (p *Progress) add(part job.Part) {
 	case part.State == job.Collected:
 		p.Batches.Done++
 		p.Counts, p.Usage = p.Counts.Add(part.Counts), p.Usage.Add(part.Usage)
-		p.Failures = append(p.Failures, part.Failures...)
+		p.Failures = job.WithFailures(p.Failures, part.Failures...)
 		again, _ := job.Total(part.Again)
 		p.Gathered += again
 	case part.State.Running():

@@ -3,7 +3,6 @@ package steps
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
@@ -106,8 +105,7 @@ func (c *collecting) settled(out, failed, copies *lines) error {
 
 // example keeps the first requests that ended otherwise than done, for people.
 func (c *collecting) example(key string, outcome job.Outcome, why string) {
-	if outcome != job.OutcomeDone && len(c.part.Failures) < job.MostFailures {
-		failure := job.Failure{Key: key, Outcome: outcome, Why: why}
-		c.part.Failures = append(slices.Clip(c.part.Failures), failure)
+	if outcome != job.OutcomeDone {
+		c.part.Failures = job.WithFailures(c.part.Failures, job.Failure{Key: key, Outcome: outcome, Why: why})
 	}
 }

@@ -43,9 +43,8 @@ func (s *starting) refuse(ctx context.Context) ([]ledger.Write, error) {
 			continue
 		}
 		s.part.Counts.Refused++
-		if failures := s.part.Failures; len(failures) < job.MostFailures {
-			s.part.Failures = append(failures, job.Failure{Key: end.Key, Outcome: end.Outcome, Why: end.Why})
-		}
+		s.part.Failures = job.WithFailures(s.part.Failures,
+			job.Failure{Key: end.Key, Outcome: end.Outcome, Why: end.Why})
 		if err := out.Line(end); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,59 @@
+package overview
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/progress"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// readJobs counts the jobs that have not ended, and reads why the newest of them start nothing: three documents for
+// each, because of its parts the first open one says enough.
+func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) error {
+	filter := ledger.Filter{Collection: operation.Jobs, States: []operation.State{operation.Pending}, Limit: most}
+	page, err := l.Operations.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	o.partial(page.Next)
+	o.Jobs.Total, err = count(page, func() (ledger.Total, error) { return l.Operations.Count(ctx, filter) })
+	for _, rec := range page.Items {
+		err = errors.Join(err, o.readStopped(ctx, l, rec))
+	}
+	return err
+}
+
+// readStopped notes a job that goes on only once an operator has acted.
+func (o *Overview) readStopped(ctx context.Context, l ledger.Reading, rec operation.Record) error {
+	j, err := l.Jobs.Read(ctx, rec.Key)
+	if unreadable, is := errors.AsType[ledger.Broken](err); is {
+		o.Broken = append(o.Broken, unreadable)
+		return nil
+	}
+	if err != nil {
+		if errors.Is(err, ledger.ErrNoJob) {
+			return nil
+		}
+		return err
+	}
+	var open []job.Part
+	if !j.Held() {
+		page, err := l.Jobs.OpenParts(ctx, rec.Key, ledger.Cursor{}, 1)
+		if err != nil {
+			return err
+		}
+		for _, part := range page.Items {
+			open = append(open, part.Part)
+		}
+	}
+	s := phrase.JobStanding(progress.Of(j.Job, rec, open, ledger.RunningBatches{}))
+	if s != nil && s.Tone == phrase.Bad {
+		o.Jobs.Stopped = append(o.Jobs.Stopped, StoppedJob{Key: rec.Key, Why: s.Title})
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package serve_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// jobFile writes an input of n requests.
+func jobFile(t *testing.T, n int) string {
+	t.Helper()
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, `{"key":"review-%03d","request":{"contents":[{"parts":[{"text":"Is it good? %s"}]}]}}`+"\n", i,
+			strings.Repeat("word ", 20))
+	}
+	path := filepath.Join(t.TempDir(), "reviews.jsonl")
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestJobsTrial: an operator who is given the pages alone reads of three jobs why they go no further, what follows and
+// what to do: one waits for enqueued tokens, of one the pilot failed, and of one Gemini refuses the key. The overview
+// names those two, and so does status.
+func TestJobsTrial(t *testing.T) {
+	t.Parallel()
+	s := simulate(t, []string{"OPLEDGER_ENQUEUED_TOKENS=gemini-quota=60"}, "--speed", "20", "--fault",
+		"jobs/pilot:badJSON=1", "--fault", "jobs/key:createsDenied=1")
+	defer s.Stop()
+	submit := func(id, model string, n int, more ...string) {
+		commandtest.Run(t, environ(s), append([]string{"submit", "job", jobFile(t, n), "--id", id, "--model", model},
+			more...)...).Want(t, terminal.ExitDone)
+	}
+	submit("pilot", "gemini-pilot", 200, "--pilot", "20", "--validate", "json", "--max-attempts", "1")
+	submit("key", "gemini-key", 20)
+	submit("quota", "gemini-quota", 100) // a batch each, one after the other
+	for _, job := range []struct {
+		id   string
+		says []string
+	}{
+		{"quota", []string{"It waits for enqueued tokens of gemini-quota.", "60 tokens of gemini-quota may be in batches",
+			"The next batch starts by itself", "Nothing, if the job may take longer."}},
+		{"key", []string{"Gemini refuses the API key, or the project.", "API key not valid", "nothing is paid",
+			"Correct GEMINI_API_KEY"}},
+		{"pilot", []string{"The job is held: its pilot failed.", "20 of the pilot&#39;s 20 requests were not done",
+			"The other 180 requests were not sent, and cost nothing.", "cancel the job, correct its input", "First failures",
+			"review-000"}},
+	} {
+		address := s.URL + "/console/operation?key=jobs/" + job.id
+		page := ""
+		for limit := time.Now().Add(2 * time.Minute); !strings.Contains(page, job.says[0]); {
+			if _, page = commandtest.Fetch(t, "GET", address, ""); time.Now().After(limit) {
+				t.Fatalf("%s does not say %q: %s", address, job.says[0], page)
+			}
+		}
+		for _, words := range append(job.says, "What it means", "What to do") {
+			if !strings.Contains(page, words) {
+				t.Errorf("%s does not say %q: %s", address, words, page)
+			}
+		}
+	}
+	_, overview := commandtest.Fetch(t, "GET", s.URL+"/", "")
+	status := commandtest.Run(t, environ(s), "status").Want(t, terminal.ExitFailed)
+	for _, words := range []string{
+		"he job jobs/key goes no further: Gemini refuses the API key, or the project",
+		"he job jobs/pilot goes no further: its pilot failed",
+	} {
+		if !strings.Contains(overview, words) || !strings.Contains(status.Out, words) {
+			t.Errorf("without %q: %s, and the overview: %s", words, status.Out, overview)
+		}
+	}
+}
