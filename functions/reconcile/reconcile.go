@@ -17,7 +17,7 @@ type Options struct {
 	Reconciler *reconcile.Reconciler
 	Now        func() time.Time
 	Log        *slog.Logger
-	// Quiet leaves a pass that did nothing out of the log.
+	// Quiet logs a pass that did nothing at slog.LevelDebug, which no log has that is written.
 	Quiet bool
 }
 
@@ -45,10 +45,11 @@ func (f Function) Pass(ctx context.Context) (reconcile.Summary, error) {
 			"error", err, "duration_ms", duration)
 		return summary, err
 	}
+	level := slog.LevelInfo
 	if f.Quiet && summary == (reconcile.Summary{}) {
-		return summary, nil
+		level = slog.LevelDebug
 	}
-	f.Log.With(summary.LogAttrs()...).InfoContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass",
+	f.Log.With(summary.LogAttrs()...).Log(ctx, level, "reconciled", "event", "reconcile", "outcome", "pass",
 		"duration_ms", duration)
 	return summary, nil
 }

@@ -38,6 +38,25 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
+// TestSettledSeconds: the delivery that settles a registered operation logs how long after its submission, and no other
+// one does.
+func TestSettledSeconds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	w.clock.Advance(90 * time.Second)
+	for _, c := range []struct {
+		kind, name string
+		want       any
+	}{
+		{"batch.running", "batches/a", nil}, {"batch.succeeded", "batches/a", 90.0}, {"batch.succeeded", "batches/a", nil},
+		{"batch.succeeded", "batches/never-registered", nil},
+	} {
+		w.deliver("m"+c.kind+c.name, event(c.kind, c.name, t1))
+		w.wantLog(map[string]any{"settled_seconds": c.want})
+	}
+}
+
 // TestOutcomes: every outcome of an accepted delivery is answered 200, because an error would only
 // bring the same delivery back [M8, W4, W5, W6].
 func TestOutcomes(t *testing.T) {

@@ -145,6 +145,9 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	if receipt.Disputed != "" {
 		log = log.With("disputed", receipt.Disputed)
 	}
+	if receipt.Settled && receipt.Registered {
+		log = log.With("settled_seconds", receipt.After.Seconds())
+	}
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
 		"announced", receipt.Settled && receipt.Registered, "bound", proof.Bound, "duration_ms", took.Milliseconds())

@@ -27,6 +27,17 @@ type Advanced struct {
 	PublishErr error
 }
 
+// LogAttrs returns, of a call that ended the job, what became of its requests and what they cost, as fields of a log
+// line.
+func (a Advanced) LogAttrs() []any {
+	c, u := a.Job.Counts, a.Job.Usage
+	return []any{
+		"event", "job", "outcome", "ended", "operation", a.Job.Key, "model", job.ModelName(a.Job.Options.Model),
+		"done", c.Done, "invalid", c.Invalid, "truncated", c.Truncated, "refused", c.Refused, "failed", c.Failed,
+		"input", u.Input, "output", u.Output, "thinking", u.Thinking, "cached", u.Cached,
+	}
+}
+
 const (
 	// openPart is how many open parts Advance reads: all that run, and enough of those that wait.
 	openPart = 300

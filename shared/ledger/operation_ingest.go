@@ -29,6 +29,7 @@ type Receipt struct {
 	Registered bool             // whether the operation is registered
 	State      operation.State  // of the record afterwards
 	Settled    bool             // whether this event settled the operation
+	After      time.Duration    // from its submission to that; zero where it is not registered
 	Planned    int              // how many effects it planned
 	Bound      bool             // whether it bound a waiting intent, and so registered the operation [G6]
 	// Correlated: the event came under a name that Gemini did not issue, and was matched to Key by
@@ -283,7 +284,9 @@ func (c *ingestion) plan(ctx context.Context, e operation.Event, at reading, d *
 		}
 	}
 	d.receipt.State = rec.State
-	d.receipt.Settled = rec.Settled() && rec.State != before.State
+	if d.receipt.Settled = rec.Settled() && rec.State != before.State; d.receipt.Settled && rec.Registered {
+		d.receipt.After = at.now.Sub(rec.Submitted())
+	}
 	d.receipt.Planned, d.receipt.Withheld = len(planned.messages), planned.withheld
 	return planned, nil
 }

@@ -55,7 +55,11 @@ func (p *pass) reportIngest(ctx context.Context, e operation.Event, receipt ledg
 		}
 	}
 	if receipt.Outcome != ledger.Dropped { // most look-ups find no change, and are not logged
-		p.Log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
+		log := p.Log
+		if receipt.Settled && receipt.Registered {
+			log = log.With("settled_seconds", receipt.After.Seconds())
+		}
+		log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
 			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason,
 			"announced", receipt.Settled && p.delivered && announced(e))
 	}

@@ -33,6 +33,7 @@ func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
 	p.reportUnpublished(ctx, advanced.PublishErr)
 	if advanced.Settled {
 		p.count.add(&p.count.Settled)
+		p.Log.InfoContext(ctx, "a job has ended", advanced.LogAttrs()...)
 		return
 	}
 	p.count.add(&p.count.Running)

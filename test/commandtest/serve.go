@@ -20,6 +20,7 @@ const ServeToken = "fQ2rT8vXw4cZ1bN7mK0pL5sD9gH3jY6e"
 type Served struct {
 	T            *testing.T
 	URL, Webhook string   // what it said on stdout; webhook is empty without --webhook-listen
+	Metrics      string   // the same, of --metrics-listen
 	Lines        []string // all of that
 	Stop         func() string
 }
@@ -57,11 +58,14 @@ func Serving(t *testing.T, variables []string, args ...string) Served {
 		t.Fatalf("it says nothing (%v): %s", err, s.Stop())
 	}
 	const main, webhook = "opledger serves on ", "opledger serves /webhook alone on "
+	const metrics = "opledger serves /metrics alone on "
 	for i, line := range s.Lines {
 		if url, ok := strings.CutPrefix(line, main); ok && i == 0 {
 			s.URL = url
 		} else if url, ok := strings.CutPrefix(line, webhook); ok {
 			s.Webhook = url
+		} else if url, ok := strings.CutPrefix(line, metrics); ok {
+			s.Metrics = url
 		}
 	}
 	if s.URL == "" || (s.Webhook == "") == slices.Contains(args, "--webhook-listen") {

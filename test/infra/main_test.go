@@ -14,6 +14,7 @@ func TestMain(m *testing.M) {
 	// A gate that reads Secret Manager is made for a process's whole life.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"),
+		goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start"), // a dependency starts it
 		goleak.Cleanup(func(code int) {
 			if programDir != "" {
 				_ = os.RemoveAll(programDir) // what is left is in the folder for what is temporary

@@ -30,6 +30,7 @@ func TestSignalsMatchWhatIsPrinted(t *testing.T) {
 				w := newWorld(t)
 				s.provoke(w)
 				printed := w.printed()
+				countedAlike(t, signals, printed)
 				if got, want := counting(t, signals, printed, seen), slices.Sorted(slices.Values(s.want)); !slices.Equal(got,
 					want) {
 					t.Errorf("counted by %q, want by %q, in %v", got, want, printed)

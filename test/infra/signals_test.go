@@ -38,6 +38,8 @@ type alert struct {
 
 	Share float64 `json:"share"` // of AllOf: more than this share of it is enough, not all;
 	Least int     `json:"least"` // and AllOf must have counted at least so many
+
+	Prometheus string `json:"prometheus"` // the expression of its alert, where serve prints no line of the signal
 }
 
 // fires reports whether the alert of a signal fires on what was counted in one window.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/metrics"
 	"github.com/opledger/opledger/shared/effect/custom"
 	effecthttp "github.com/opledger/opledger/shared/effect/http"
 	effectlog "github.com/opledger/opledger/shared/effect/log"
@@ -49,6 +50,7 @@ type world struct {
 	answer   atomic.Int32     // its status
 	knows    ledger.Pause     // of Reconcile
 	count    func(string)     // of Webhook, as serve counts what it refuses
+	counted  *metrics.Metrics // as serve counts its lines; nil: nothing does
 }
 
 var ends = []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired}
@@ -96,7 +98,13 @@ func (w *world) openLedger() {
 }
 
 // log returns the logger of a function.
-func (w *world) log(function string) *slog.Logger { return logging.New(w.logs[function], "p") }
+func (w *world) log(function string) *slog.Logger {
+	log := logging.New(w.logs[function], "p")
+	if w.counted != nil {
+		log = w.counted.Log(log)
+	}
+	return log
+}
 
 // printed returns what the functions have printed since the last call.
 func (w *world) printed() lines {

@@ -26,6 +26,7 @@ type listenFlags struct {
 	port       int
 	webhook    string   // address for /webhook alone; empty: none
 	allowHosts []string // besides loopback's
+	metrics    MetricsFlag
 }
 
 func (f *listenFlags) add(cmd *cobra.Command) {
@@ -33,6 +34,7 @@ func (f *listenFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.port, "port", 8080, "port to listen on; 0 chooses a free one (default $PORT, else 8080)")
 	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; beyond loopback it needs a token")
 	flags.StringVar(&f.webhook, "webhook-listen", "", "HOST:PORT to answer /webhook alone on, for a tunnel (default none)")
+	f.metrics.Add(cmd)
 	flags.StringSliceVar(&f.allowHosts, "allow-host", nil,
 		"a Host that requests may name besides loopback's; needs a token; repeatable")
 }
@@ -41,6 +43,7 @@ func (f *listenFlags) add(cmd *cobra.Command) {
 type addresses struct {
 	main     *net.TCPAddr
 	webhooks []*net.TCPAddr
+	metrics  *net.TCPAddr // nil: none
 }
 
 // check returns where to listen, or every problem. It refuses what would open the ledger to callers
@@ -73,6 +76,9 @@ func (f *listenFlags) check(cmd *cobra.Command, outside terminal.Environment, si
 		}
 		at.webhooks = append(at.webhooks, address)
 	}
+	if at.metrics, err = f.metrics.Address(); err != nil {
+		problems = append(problems, err)
+	}
 	for _, host := range f.allowHosts {
 		problems = append(problems, terminal.Prefixed("--allow-host", server.CheckHost(host)))
 	}
@@ -87,20 +93,27 @@ func (f *listenFlags) check(cmd *cobra.Command, outside terminal.Environment, si
 type ports struct {
 	main     net.Listener
 	webhooks []net.Listener // for /webhook alone
+	metrics  net.Listener   // for /metrics alone; nil: none
 }
 
 // listen opens the ports.
 func (a addresses) listen() (p ports, err error) {
-	if p.main, err = net.ListenTCP("tcp", a.main); err != nil {
-		return ports{}, fmt.Errorf("opening the port: %w; choose another with --port", err)
+	if p.main, err = listenOn(a.main, "--port"); err != nil {
+		return ports{}, err
 	}
 	for _, address := range a.webhooks {
-		l, err := net.ListenTCP("tcp", address)
+		l, err := listenOn(address, "--webhook-listen")
 		if err != nil {
 			p.close()
-			return ports{}, fmt.Errorf("opening the port: %w; choose another with --webhook-listen", err)
+			return ports{}, err
 		}
 		p.webhooks = append(p.webhooks, l)
+	}
+	if a.metrics != nil {
+		if p.metrics, err = listenOn(a.metrics, "--metrics-listen"); err != nil {
+			p.close()
+			return ports{}, err
+		}
 	}
 	return p, nil
 }
@@ -109,6 +122,9 @@ func (a addresses) listen() (p ports, err error) {
 func (p ports) close() {
 	for _, l := range append(p.webhooks, p.main) {
 		_ = l.Close()
+	}
+	if p.metrics != nil {
+		_ = p.metrics.Close()
 	}
 }
 

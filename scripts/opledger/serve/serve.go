@@ -45,14 +45,15 @@ func New(outside terminal.Environment) *cobra.Command {
 			"and with --simulate, callers on this machine need no token. A page of another origin is refused, and so\n" +
 			"is one whose name was rebound to this machine. /effects accepts Pub/Sub's pushes from elsewhere if\n" +
 			"$OPLEDGER_PUSH_AUDIENCE and $OPLEDGER_PUSH_ACCOUNT are set. If a tunnel brings the deliveries, let it\n" +
-			"end at --webhook-listen, which answers /webhook alone.\n\n" +
+			"end at --webhook-listen, which answers /webhook alone. For Prometheus --metrics-listen answers /metrics and\n" +
+			"/alerts.yml alone, without a token.\n\n" +
 			"A line on stdout says when it is ready; the log goes to stderr. On SIGTERM it begins nothing more, gives\n" +
 			"what is in progress 4 s, releases the rest, and ends.",
 		Example: "  opledger serve --simulate\n" +
 			"  opledger serve --simulate --forward-to http://127.0.0.1:9999/hook\n" +
 			"  GEMINI_API_KEY=… OPLEDGER_WEBHOOK_SECRET=whsec_… opledger serve\n" +
 			"  opledger serve --port 9000 --store sqlite:/var/lib/opledger/ledger.db\n" +
-			"  opledger serve --webhook-listen 127.0.0.1:8081\n" +
+			"  opledger serve --webhook-listen 127.0.0.1:8081 --metrics-listen :9464\n" +
 			"  opledger serve --host 0.0.0.0 --allow-host ledger.example",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, outside) },
@@ -117,6 +118,7 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 	if err != nil {
 		return err
 	}
+	options.Metrics = ports.metrics
 	s, err := open.Server(ctx, outside, settings, where, options)
 	if err != nil {
 		return err

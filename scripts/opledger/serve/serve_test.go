@@ -82,6 +82,7 @@ func TestServeUnsafe(t *testing.T) {
 		{[]string{"OPLEDGER_SERVE_TOKEN=" + commandtest.ServeToken}, []string{"--allow-host", "*.example"},
 			"--allow-host: it must be a host name alone"},
 		{nil, []string{"--webhook-listen", "8081"}, "--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: "},
+		{nil, []string{"--metrics-listen", "9464"}, "--metrics-listen: it must be HOST:PORT, or :PORT on loopback, such as "},
 		{[]string{"OPLEDGER_SERVE_TOKEN=hunter2"}, []string{"--host", "0.0.0.0"},
 			"OPLEDGER_SERVE_TOKEN: it must have at least 32 characters"},
 		{[]string{"OPLEDGER_PUSH_AUDIENCE=a"}, nil, "OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT"},
@@ -204,4 +205,39 @@ func TestServeWithoutItsFile(t *testing.T) {
 	}
 	commandtest.Run(t, nil, "show", "batches/before", "--store", f.Store()+".moved").Want(t, terminal.ExitDone)
 	_ = out.Close()
+}
+
+// TestServeMetrics: --metrics-listen answers /metrics and the alert rules alone, without a token and not to pages; no
+// other port has them.
+func TestServeMetrics(t *testing.T) {
+	t.Parallel()
+	s := commandtest.Serving(t, []string{"OPLEDGER_SERVE_TOKEN=" + commandtest.ServeToken}, "--metrics-listen", ":0")
+	if !strings.HasPrefix(s.Metrics, "http://127.0.0.1:") {
+		t.Fatalf("a port alone is not on loopback: %q", s.Lines)
+	}
+	s.WantStatus(401, "POST", s.URL+"/webhook")
+	s.WantStatus(401, "GET", s.URL+"/metrics")
+	s.WantStatus(404, "POST", s.Metrics+"/webhook")
+	s.WantStatus(404, "GET", s.Metrics+"/health")
+	s.WantStatus(403, "GET", s.Metrics+"/metrics", "Host", "evil.example")
+	s.WantStatus(403, "GET", s.Metrics+"/metrics", "Sec-Fetch-Site", "cross-site")
+	s.WantStatus(200, "GET", s.Metrics+"/alerts.yml")
+	answer, err := http.Get(s.Metrics + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`opledger_deliveries_refused_total{reason="signature"} 1`, `opledger_callers_refused_total{reason="token"} 1`,
+		"opledger_signal_refused_total 1", "opledger_ledger_readable 1", "opledger_sqlite_file_bytes ",
+		"opledger_store_commit_duration_seconds_count ", "opledger_build_info{",
+	} {
+		if !bytes.Contains(page, []byte("\n"+want)) {
+			t.Errorf("no %s in %s", want, page)
+		}
+	}
+	s.Stop()
 }

@@ -62,8 +62,12 @@ type listeners struct {
 
 // listen starts a server on every net.Listener. Requests end with ctx.
 func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []net.Listener) listeners {
-	all := listeners{failed: make(chan error, 2+len(webhooks))}
-	most := connectionsOf(1 + len(webhooks))
+	all := listeners{failed: make(chan error, 3+len(webhooks))}
+	ports := 1 + len(webhooks)
+	if s.options.Metrics != nil {
+		ports++
+	}
+	most := connectionsOf(ports)
 	serve := func(l net.Listener, h http.Handler) {
 		server := &http.Server{
 			Handler:           withUnreadBody(withTrace(withHeaders(h))),
@@ -83,7 +87,20 @@ func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []n
 	for _, l := range webhooks {
 		serve(l, s.deliveries())
 	}
+	if l := s.options.Metrics; l != nil {
+		serve(l, s.counted(l))
+	}
 	return all
+}
+
+// counted returns the handler of /metrics alone. It needs no token: a scraper must not hold the one that opens every
+// route. On loopback no page of another origin reads it; beyond that whoever reaches the port does.
+func (s *Server) counted(listener net.Listener) http.Handler {
+	h := s.metrics.Handler(s.settings.Ledger.Interval, s.options.Log)
+	if guard := s.guard.on(listener); !guard.exposed {
+		return guard.protect(h, guard.checkOrigin)
+	}
+	return h
 }
 
 // unreadTime is how long what a handler left of a body may take to arrive, so that its sender reads the

@@ -17,6 +17,7 @@ import (
 	registerfn "github.com/opledger/opledger/functions/register"
 	webhookfn "github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/scripts/opledger/console"
+	"github.com/opledger/opledger/scripts/opledger/metrics"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/confirm"
@@ -75,6 +76,8 @@ type Options struct {
 	Schedule time.Duration
 	// QuietPasses leaves a pass that did nothing out of the log: it is for passes every few seconds.
 	QuietPasses bool
+	// Metrics answers GET /metrics alone, from when Serve is called, which closes it; nil: nothing is counted.
+	Metrics net.Listener
 	// Budget is how long a pass may take; 0: reconcile.DefaultBudget.
 	Budget time.Duration
 	// Expire deletes expired documents after every scheduled pass or sweep; nil: the store does so
@@ -124,6 +127,7 @@ type Server struct {
 	webhook    http.Handler     // nil: without a webhook
 	inside     *http.ServeMux   // the guarded routes except /effects
 	console    *console.Console // nil: without one
+	metrics    *metrics.Metrics // nil: without Options.Metrics
 	guard      *guard
 	settings   Settings
 	handlers   kinds.Options
@@ -141,11 +145,18 @@ type Server struct {
 
 // New returns a server, and starts nothing.
 func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
+	var counted *metrics.Metrics
+	var err error
+	if o.Metrics != nil {
+		if counted, err = metrics.New(); err != nil {
+			return nil, fmt.Errorf("the metrics: %w", err)
+		}
+		o.Log, o.Store = counted.Log(o.Log), counted.Store(o.Store)
+	}
 	s := &Server{
 		queue: NewQueue(), topics: pubsub.NewTopics(settings.Project.ID), inside: http.NewServeMux(),
-		settings: settings, options: o,
+		settings: settings, options: o, metrics: counted,
 	}
-	var err error
 	if s.guard, err = newGuard(settings.Access, o.AllowHosts, o.PushKeys, o.Now, o.Log); err != nil {
 		return nil, err
 	}
@@ -190,6 +201,11 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	}
 	if o.Console {
 		s.newConsole()
+	}
+	if s.metrics != nil {
+		s.metrics.Watch(metrics.Watched{
+			Ledger: s.Ledger.Reading(), Interval: settings.Ledger.Interval, File: o.Location.SQLite, Now: o.Now, Log: o.Log,
+		})
 	}
 	s.inside.HandleFunc("/",
 		notFound("POST /webhook, /register, /jobs/{id}, /reconcile, /sweep or /effects, or GET /operations, "+

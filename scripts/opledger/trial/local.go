@@ -35,6 +35,7 @@ var (
 type localFlags struct {
 	keep, verbose, act bool
 	operator           string // whom the console proposes to record; empty: it only reads
+	metrics            serve.MetricsFlag
 }
 
 // New makes opledger local.
@@ -63,13 +64,14 @@ func New(outside terminal.Environment) *cobra.Command {
 			"  opledger local --keep --store sqlite:demo.db",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkLocal(options, outside.Store), config.Unread(outside.Variables)); err != nil {
+			_, metricsErr := f.metrics.Address()
+			err := errors.Join(checkLocal(options, outside.Store), metricsErr, config.Unread(outside.Variables))
+			if err != nil {
 				return terminal.Usage(err)
 			}
 			if !cmd.Flags().Changed("seed") {
 				options.Seed = rand.Uint64N(1e6)
 			}
-			var err error
 			if f.operator, err = serve.ActingOperator(f.act); err != nil {
 				return err
 			}
@@ -93,6 +95,7 @@ func New(outside terminal.Environment) *cobra.Command {
 	terminal.JSONFlag(cmd, &outside)
 	flags.BoolVar(&f.keep, "keep", false, "keep everything running after the summary, until you press Ctrl-C")
 	serve.ActionsFlag(cmd, &f.act)
+	f.metrics.Add(cmd)
 	flags.BoolVar(&f.verbose, "verbose", false, "print the functions' log on stderr")
 	return cmd
 }
@@ -185,12 +188,15 @@ func (f localFlags) runLocal(
 	if err != nil {
 		return local.Summary{}, fmt.Errorf("opening a port on loopback: %w", err)
 	}
-	defer func() {
-		// The functions have closed it if they were served.
-		if closed := listener.Close(); !errors.Is(closed, net.ErrClosed) {
-			err = errors.Join(err, closed)
-		}
-	}()
+	defer func() { err = errors.Join(err, closed(listener)) }()
+	scraped, err := f.metrics.Listen()
+	if err != nil {
+		return local.Summary{}, err
+	}
+	if scraped != nil {
+		defer func() { err = errors.Join(err, closed(scraped)) }()
+		outside.Note("/metrics alone is on http://%s", scraped.Addr())
+	}
 	o.Functions = "http://" + listener.Addr().String()
 	opened, err := openLocalStore(ctx, outside, o.Functions)
 	if err != nil {
@@ -207,7 +213,7 @@ func (f localFlags) runLocal(
 	o.Jobs.Storage = opened.jobs
 	o.Make = functionsOn(listener, server.Options{
 		Store: opened.store, Publisher: opened.publisher, Location: opened.where, StoreFlag: opened.flag,
-		Operator: f.operator, Log: log,
+		Operator: f.operator, Log: log, Metrics: scraped,
 	})
 	if stay != nil {
 		o.Keep = func(s local.Summary, geminiURL string) error {
@@ -216,6 +222,14 @@ func (f localFlags) runLocal(
 		}
 	}
 	return local.Run(ctx, o)
+}
+
+// closed closes a listener. The functions have done so if they were served.
+func closed(listener net.Listener) error {
+	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err //nolint:wrapcheck // it says which
+	}
+	return nil
 }
 
 // printConsole says where the run can be watched, unless nothing but JSON is printed.

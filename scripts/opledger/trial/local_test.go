@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/root"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/test/commandtest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestLocalJSON: one JSON object on stdout and nothing else, exit code 0.
@@ -200,4 +204,31 @@ func TestLocalActs(t *testing.T) {
 			t.Errorf("an action is offered: %s", page)
 		}
 	})
+}
+
+// TestLocalMetrics: a run with --metrics-listen shows Prometheus what its functions did.
+func TestLocalMetrics(t *testing.T) {
+	t.Parallel()
+	port, err := harness.FreePort(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeping(t, func(string, string) {
+		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(answer.Body)
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			`opledger_effects_total{effect="publish",outcome="finished"} 3`, "opledger_settle_duration_seconds_count{path=",
+			"opledger_signal_passes_total ", "opledger_pass_end_timestamp_seconds ",
+		} {
+			if !strings.Contains(string(page), "\n"+want) {
+				t.Errorf("no %s in %s", want, page)
+			}
+		}
+	}, "--metrics-listen", fmt.Sprintf(":%d", port))
 }

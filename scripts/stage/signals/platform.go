@@ -3,6 +3,7 @@ package signals
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,11 @@ type Limit struct {
 // ReadPlatform reads the table of measures, platform.json in the folder infra.
 func ReadPlatform(infra string) ([]Measure, error) {
 	file := filepath.Join(infra, "platform.json")
-	table, err := readTable[Measure](file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading a table: %w", err)
+	}
+	table, err := parseTable[Measure](file, text)
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func (d Deployment) links(playbook string) []Link {
 	}
 	ledger := "firestore/databases/" + database + "/data/panel/operations"
 	return []Link{
-		{DisplayName: "Playbook", URL: "https://github.com/opledger/opledger/blob/main/infra/playbooks/" + playbook},
+		{DisplayName: "Playbook", URL: playbooksURL + playbook},
 		{DisplayName: "Dashboard", URL: console + dashboard + "?project=" + d.Project},
 		{DisplayName: "Ledger", URL: console + ledger + "?project=" + d.Project},
 	}

@@ -1,7 +1,7 @@
 // Package signals makes of infra/signals.json and infra/platform.json what Cloud Logging and Cloud
 // Monitoring accept: log-based metrics, and alert policies with the text of their playbooks. Terraform
 // makes the same of the same tables; the tests of both compare their result with
-// infra/tests/signals.json.
+// infra/tests/signals.json. Of the same table it makes alert rules for Prometheus, which scrapes serve.
 package signals
 
 import (
@@ -38,6 +38,8 @@ type Alert struct {
 	While              string // with "above": a signal that must have counted something in it, too
 	Intervals, Minutes int    // the window: so many intervals of the schedule, or so many minutes
 	Severity, Playbook string
+	// Prometheus is the expression of its alert, where serve prints no line of the signal; empty: it counts lines
+	Prometheus string
 }
 
 // A Deployment holds what a policy depends on besides the table.
@@ -52,8 +54,18 @@ type Deployment struct {
 
 // Read reads the table, signals.json in the folder infra.
 func Read(infra string) ([]Signal, error) {
-	file := filepath.Join(infra, "signals.json")
-	table, err := readTable[Signal](file)
+	text, err := os.ReadFile(filepath.Join(infra, signalsFile))
+	if err != nil {
+		return nil, fmt.Errorf("reading a table: %w", err)
+	}
+	return Parse(text)
+}
+
+const signalsFile = "signals.json"
+
+// Parse reads the table from the text of signals.json.
+func Parse(text []byte) ([]Signal, error) {
+	table, err := parseTable[Signal](signalsFile, text)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +74,7 @@ func Read(infra string) ([]Signal, error) {
 			s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
 			return nil,
 				fmt.Errorf("reading %s: %q: a signal has a name, a title, and functions or a job, and an alert is above or absent",
-					file, s.Name)
+					signalsFile, s.Name)
 		}
 	}
 	for _, s := range table {
@@ -71,18 +83,14 @@ func Read(infra string) ([]Signal, error) {
 		}
 		for _, other := range []string{s.Alert.AllOf, s.Alert.While} {
 			if other != "" && !slices.ContainsFunc(table, func(s Signal) bool { return s.Name == other }) {
-				return nil, fmt.Errorf("reading %s: the alert of %q is about a signal %q, which is not there", file, s.Name, other)
+				return nil, fmt.Errorf("reading %s: the alert of %q is about a signal %q, which is not there", signalsFile, s.Name, other)
 			}
 		}
 	}
 	return table, nil
 }
 
-func readTable[T any](file string) ([]T, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading a table: %w", err)
-	}
+func parseTable[T any](file string, text []byte) ([]T, error) {
 	var table []T
 	if err := json.Unmarshal(text, &table); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)

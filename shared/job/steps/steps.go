@@ -114,6 +114,9 @@ func (o Options) advance(ctx context.Context, key operation.Key) (ledger.Advance
 		o.Log.ErrorContext(ctx, ledger.DeadlineMessage, "event", "alert", "reason", "job-deadline", "operation", key, "since",
 			advanced.Job.Options.Deadline)
 	}
+	if advanced.Settled {
+		o.Log.InfoContext(ctx, "a job has ended", advanced.LogAttrs()...)
+	}
 	return advanced, err
 }
 

@@ -38,7 +38,7 @@ var intentBind = []ledgerTest{
 		r, err := w.over(counting).Operations.Ingest(w.ctx, w.intended("d1", "i-1", operation.Succeeded, time.Second))
 		want := ledger.Receipt{
 			Key: w.name.Key, Outcome: ledger.Applied, Reason: operation.Advanced, Registered: true,
-			State: operation.Succeeded, Settled: true, Planned: 1, Bound: true, CorrelationID: "i-1",
+			State: operation.Succeeded, Settled: true, After: r.After, Planned: 1, Bound: true, CorrelationID: "i-1",
 		}
 		if err != nil || r != want {
 			w.Errorf("%+v, %v, want %+v", r, err, want)

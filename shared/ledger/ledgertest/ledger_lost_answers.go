@@ -39,7 +39,7 @@ var ledgerLostAnswers = join(
 		}
 		equal(w, "the receipt", r, ledger.Receipt{
 			Key: w.name.Key, Outcome: ledger.Applied, Reason: operation.Advanced, Registered: true,
-			State: operation.Succeeded, Settled: true, Planned: 1,
+			State: operation.Succeeded, Settled: true, After: r.After, Planned: 1,
 		})
 		equal(w, "deliveries", len(w.show().Deliveries), 1)
 		w.plannedOnce()

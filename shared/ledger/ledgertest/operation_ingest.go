@@ -26,7 +26,7 @@ var operationIngest = []ledgerTest{
 		}
 		equal(w, "the receipt", r, ledger.Receipt{
 			Key: w.name.Key, Outcome: ledger.Applied, Reason: operation.Advanced, Registered: true,
-			State: operation.Succeeded, Settled: true, Planned: 1,
+			State: operation.Succeeded, Settled: true, After: r.After, Planned: 1,
 		})
 		if n := counting.Counts(); n.Commits != 1 || n.Writes != 3 {
 			w.Errorf("%d commits of %d writes, want one of record, delivery and effect", n.Commits, n.Writes)
