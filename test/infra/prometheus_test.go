@@ -56,7 +56,7 @@ func countedAlike(t *testing.T, signals []signal, printed lines) {
 	}
 	page := scrape(t, m)
 	for _, s := range signals {
-		if s.Job != "" || s.Name == "not-started" || s.Name == "effects" { // the last has no alert, and no function of its own
+		if s.Job != "" || s.Name == "not-started" || s.Name == "effects" { // the last is no alert, and of any function
 			continue
 		}
 		if sample := fmt.Sprintf("\n%s %d\n", counterOf(s), want[s.Name]); !strings.Contains(page, sample) {
@@ -217,8 +217,8 @@ func newServed(t *testing.T, at string) *served {
 	t.Cleanup(func() { gemini.Close(); api.Close() })
 	flag, _, _ := strings.Cut(after(t, documented(t), "$ opledger serve "), " ")
 	s.Served = commandtest.Serving(t, []string{
-		"OPLEDGER_WEBHOOK_SECRET=" + secret, "OPLEDGER_INTERVAL=1s", "OPLEDGER_GRACE=1ms", "GOOGLE_GEMINI_BASE_URL=" + api.URL,
-		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+		"OPLEDGER_WEBHOOK_SECRET=" + secret, "OPLEDGER_INTERVAL=1s", "OPLEDGER_GRACE=1ms",
+		"GOOGLE_GEMINI_BASE_URL=" + api.URL, "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: %q}]", receiver.URL),
 	}, flag, at)
 	stopped := false

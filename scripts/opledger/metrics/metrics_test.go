@@ -195,7 +195,8 @@ func TestGauges(t *testing.T) {
 		_, err = w.ledger.Operations.Register(ctx, ledger.Registration{Name: parsed})
 		must(t, err)
 	}
-	w.has(`opledger_operations_pending{collection="batches"} 2`, `opledger_operations_pending{collection="interactions"} 1`,
+	w.has(`opledger_operations_pending{collection="batches"} 2`,
+		`opledger_operations_pending{collection="interactions"} 1`,
 		`opledger_operations_pending{collection="jobs"} 0`, "opledger_effects_open 0", "opledger_ledger_readable 1",
 		"opledger_operations_pending_oldest_timestamp_seconds 1.7958672e+09", "opledger_problems 0")
 	if strings.Contains(w.get("/metrics"), "opledger_jobs{") {
@@ -245,7 +246,8 @@ func TestStore(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _ = store.Count(gone, ledger.Query{}, 1)
-	w.has(`opledger_store_errors_total{call="commit",error="conflict"} 1`, "opledger_store_commit_duration_seconds_count 2",
+	w.has(`opledger_store_errors_total{call="commit",error="conflict"} 1`,
+		"opledger_store_commit_duration_seconds_count 2",
 		`opledger_store_errors_total{call="count",error="other"} 0`)
 }
 

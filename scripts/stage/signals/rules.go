@@ -30,7 +30,7 @@ type annotations struct {
 }
 
 // rulesHead says what the file is, for who finds it in Prometheus's folder.
-const rulesHead = `# Alerts of opledger serve for Prometheus, for passes every %s. They say the same as the alert policies on
+const rulesHead = `# Alerts of opledger serve for Prometheus, for passes every %s. They say the same as the policies on
 # Google Cloud: both are made of infra/signals.json. A process prints those for its own interval:
 #   curl http://127.0.0.1:9464/alerts.yml
 `

@@ -83,7 +83,8 @@ func Parse(text []byte) ([]Signal, error) {
 		}
 		for _, other := range []string{s.Alert.AllOf, s.Alert.While} {
 			if other != "" && !slices.ContainsFunc(table, func(s Signal) bool { return s.Name == other }) {
-				return nil, fmt.Errorf("reading %s: the alert of %q is about a signal %q, which is not there", signalsFile, s.Name, other)
+				return nil, fmt.Errorf("reading %s: the alert of %q is about a signal %q, which is not there", signalsFile,
+					s.Name, other)
 			}
 		}
 	}
