@@ -146,7 +146,7 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 		log = log.With("disputed", receipt.Disputed)
 	}
 	if receipt.Settled && receipt.Registered {
-		log = log.With("settled_seconds", receipt.After.Seconds())
+		log = log.With("settled_seconds", receipt.After.Round(time.Millisecond).Seconds())
 	}
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,

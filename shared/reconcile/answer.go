@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"time"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
@@ -57,7 +58,7 @@ func (p *pass) reportIngest(ctx context.Context, e operation.Event, receipt ledg
 	if receipt.Outcome != ledger.Dropped { // most look-ups find no change, and are not logged
 		log := p.Log
 		if receipt.Settled && receipt.Registered {
-			log = log.With("settled_seconds", receipt.After.Seconds())
+			log = log.With("settled_seconds", receipt.After.Round(time.Millisecond).Seconds())
 		}
 		log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
 			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason,
