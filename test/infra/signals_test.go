@@ -137,7 +137,7 @@ func TestAlertsHavePlaybooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if file.Name() != "README.md" && !playbooks[file.Name()] { // which is the index
+		if name := file.Name(); filepath.Ext(name) == ".md" && name != "README.md" && !playbooks[name] { // which is the index
 			t.Errorf("%s is the playbook of no alert", file.Name())
 		}
 		delete(playbooks, file.Name())
