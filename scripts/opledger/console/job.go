@@ -62,7 +62,7 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 		return v, page.Broken, err
 	}
 	slices.SortStableFunc(page.Items, func(a, b ledger.StoredPart) int { return closed(a.Part) - closed(b.Part) })
-	v.Parts = c.partRows(r, page.Items)
+	v.Parts = c.partRows(r, page.Items, v.turn())
 	if many {
 		v.AllParts = link(partsPath, theKey, string(j.Key))
 		if v.More = page.Next.Path != ""; v.More { // what is not read is taken for planned
@@ -70,6 +70,20 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 		}
 	}
 	return v, page.Broken, nil
+}
+
+// turn says what a part waits for whose turn has not come.
+func (v jobView) turn() string {
+	switch w := v.Waiting; {
+	case v.Hold != nil:
+		return phrase.WaitsFor(job.WaitsForResume)
+	case v.Pilot > 0:
+		return "the job's pilot"
+	case w != nil && (w.Reason == job.WaitsForTokens || w.Reason == job.WaitsForBatch):
+		return phrase.WaitsFor(w.Reason)
+	default:
+		return ownTurn
+	}
 }
 
 // closed is 0 of an open part, and 1 of any other: what an operator can still change comes first.
@@ -100,7 +114,7 @@ func (c *Console) readSaid(r *request, v *jobView) error {
 func (v jobView) Lead() string {
 	p := v.Progress
 	p.Hold, p.Waiting = nil, nil
-	return phrase.JobState(p) + ": " + phrase.Progress(p)
+	return v.Word() + ": " + phrase.Progress(p)
 }
 
 // Word is the job's state, or that it is held.

@@ -59,13 +59,19 @@ func (p partView) Age(now time.Time) string {
 	}
 }
 
-// WaitWords say what the part waits for and for how long, and what is wrong with it; empty: nothing.
-func (p partView) WaitWords(now time.Time) (words string) {
+// ownTurn is what a part waits for whose turn has not come, where no more is known.
+const ownTurn = "its turn"
+
+// WaitWords are waitWords for the page of the part, which knows no more of its turn.
+func (p partView) WaitWords(now time.Time) string { return p.waitWords(now, ownTurn) }
+
+// waitWords say what the part waits for and for how long, and what is wrong with it; empty: nothing.
+func (p partView) waitWords(now time.Time, turn string) (words string) {
 	switch {
 	case p.Waits != "":
 		words = phrase.WaitsFor(p.Waits) + ", for " + phrase.Span(now.Sub(p.WaitsSince))
-	case p.State == job.Planned: // for a free batch, or for tokens
-		words = "its turn, for " + phrase.Span(now.Sub(p.CreatedAt))
+	case p.State == job.Planned:
+		words = turn + ", for " + phrase.Span(now.Sub(p.CreatedAt))
 	}
 	if p.Problem != "" {
 		words = strings.TrimSpace(words + " " + phrase.Readable(p.Problem))
@@ -84,16 +90,16 @@ func (p partView) File() *job.File {
 	return &p.Files[len(p.Files)-1]
 }
 
-// partRows are rows of these parts, with what can be done about each.
-func (c *Console) partRows(r *request, parts []ledger.StoredPart) (all []partRow) {
+// partRows are rows of these parts, with what can be done about each. turn is what one waits for that is planned.
+func (c *Console) partRows(r *request, parts []ledger.StoredPart, turn string) (all []partRow) {
 	act, _ := find(release)
 	for _, stored := range parts {
 		p := partView{stored.Part}
 		row := partRow{
 			Number: p.Number, Round: p.Round, State: p.State, Tone: tone(p.State),
 			Releasing: p.Released != nil && p.State != job.Released, Requests: phrase.Number(p.Requests),
-			Done: phrase.Number(p.Counts.Done), ToSend: phrase.Number(p.ToSend()), Age: p.Age(r.now), Waits: p.WaitWords(r.now),
-			Path: operationAddress(p.Key),
+			Done: phrase.Number(p.Counts.Done), ToSend: phrase.Number(p.ToSend()), Age: p.Age(r.now),
+			Waits: p.waitWords(r.now, turn), Path: operationAddress(p.Key),
 		}
 		if p.Batch != "" {
 			row.Batch, row.BatchPath = short(p.Batch), operationAddress(p.Batch)
@@ -126,7 +132,7 @@ func loadParts(c *Console, r *request) (any, error) {
 		return nil, err
 	}
 	page, err := c.ledger.Jobs.Parts(r, key, after, c.options.Parts)
-	p := partsPage{Job: key, listPage: listPage[partRow]{Rows: c.partRows(r, page.Items), Broken: page.Broken}}
+	p := partsPage{Job: key, listPage: listPage[partRow]{Rows: c.partRows(r, page.Items, ownTurn), Broken: page.Broken}}
 	if page.Next.Path != "" {
 		p.Next = link(partsPath, theKey, string(key), "after", phrase.Cursor(page.Next))
 	}

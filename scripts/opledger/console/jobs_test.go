@@ -31,6 +31,7 @@ type standing struct {
 var standings = []standing{
 	{"jobs/tokens", "RUNNING", "it waits for enqueued tokens of gemini-quota", []string{
 		"300 tokens of gemini-quota may be in batches that have not ended, by OPLEDGER_ENQUEUED_TOKENS",
+		"free tokens of its model's quota, for ",
 		"Batches that run have 250 of them, of all jobs; the next batch of this one has about 250",
 		"The next batch starts by itself once batches of the model have ended", "uses up no attempt",
 		"Nothing, if the job may take longer. Else raise OPLEDGER_ENQUEUED_TOKENS", "Pause the job",
@@ -41,6 +42,7 @@ var standings = []standing{
 		"The other 20,000 requests were not sent, and cost nothing",
 		"If the requests are wrong, cancel the job, correct its input", "If the failures are acceptable, resume the job",
 		"Resume the job", "Cancel the job", "First failures", "invalid", "1,000 in all", "review-<17>", "it is no JSON: ",
+		"HELD: batches 1 of 3", "someone to resume the job, for ",
 	}, true},
 	{"jobs/key", "RUNNING", "Gemini refuses the API key, or the project", []string{
 		"Part ", "jobs/key/00001", "HTTP status 400: API key not valid", "No batch is created with this key, of any job",

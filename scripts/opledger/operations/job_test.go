@@ -76,6 +76,13 @@ func TestJobFromEndToEnd(t *testing.T) {
 	commandtest.Run(t, variables, "show", "jobs/nightly").Want(t, terminal.ExitDone).Says(t, "  model ",
 		"SUCCEEDED · "+line, " · about $", "\n  cost ", ", estimated by the tokens", "\n00003 ", "  results ",
 		"/results.jsonl, ")
+	batches := commandtest.Run(t, variables, "list", "--collection", "batches").Want(t, terminal.ExitDone)
+	batches.Says(t, "BATCH OF", "jobs/nightly/00001", "jobs/nightly/00003")
+	batch := strings.Fields(strings.Split(batches.Out, "\n")[1])[0]
+	commandtest.Run(t, variables, "show", batch).Want(t, terminal.ExitDone).Says(t, "  batch of ", "jobs/nightly/0000")
+	if jobs := commandtest.Run(t, variables, "list", "--collection", "jobs"); strings.Contains(jobs.Out, "BATCH OF") {
+		t.Errorf("none of these is a batch: %s", jobs.Out)
+	}
 	commandtest.Run(t, variables, "show", "jobs/nightly/00003").Want(t, terminal.ExitDone).Says(t, "CONSUMED",
 		"  requests ", "job-start", "opledger show batches/")
 	commandtest.Run(t, variables, "usage").Want(t, terminal.ExitDone).Says(t,

@@ -151,6 +151,10 @@ func printOperations(w io.Writer, s terminal.Screen, page ledger.Page[operation.
 	if s.Width == 0 {
 		headings = slices.Insert(headings, 5, any("BY"), any("LOOK-UPS"))
 	}
+	ofJobs := slices.ContainsFunc(page.Items, operation.Record.IsPart)
+	if ofJobs {
+		headings = slices.Insert(headings, 1, any("BATCH OF"))
+	}
 	return terminal.PrintPage(w, s, page, "no operations", headings, func(r operation.Record) []any {
 		row := []any{
 			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
@@ -158,8 +162,19 @@ func printOperations(w io.Writer, s terminal.Screen, page ledger.Page[operation.
 		if s.Width == 0 {
 			row = slices.Insert(row, 5, any(phrase.Safe(string(r.SettledBy))), any(r.LookUps))
 		}
+		if ofJobs {
+			row = slices.Insert(row, 1, any(partOf(r)))
+		}
 		return row
 	})
+}
+
+// partOf is the part of a job whose batch an operation is.
+func partOf(r operation.Record) string {
+	if r.IsPart() {
+		return phrase.Safe(r.CorrelationID)
+	}
+	return "-"
 }
 
 // operationsJSON is a page of operations as JSON.

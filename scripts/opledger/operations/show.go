@@ -187,6 +187,9 @@ func recordLines(out *terminal.Table, r operation.Record) {
 	out.Line(phrase.Safe(string(r.Key)), phrase.State(r))
 	out.Line("  name", phrase.Safe(r.Name))
 	submission.Lines(out, r.Submission)
+	if r.IsPart() {
+		out.Line("  batch of", partOf(r))
+	}
 	out.Line("  submitted", r.SubmittedAt)
 	settled := phrase.LocalTime(r.SettledAt)
 	if r.Settled() {

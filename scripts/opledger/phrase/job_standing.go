@@ -36,7 +36,7 @@ func JobStanding(p progress.Progress) *Standing {
 func held(p progress.Progress) Standing {
 	s := Standing{
 		Tone: Bad, Title: Safe(string(p.Hold.Reason)),
-		Cause: Sentence(Safe(p.Hold.Why)) + ", " + LocalTime(p.Hold.At) + ".",
+		Cause: Sentence(Safe(p.Hold.Why)) + ". It has been held since " + LocalTime(p.Hold.At) + ".",
 		Means: "No further batch is started, and so nothing more is paid, until an operator resumes or cancels the job. " +
 			goesOn(p) + ".",
 		Do: "Resume the job, or cancel it: what is done is kept.",

@@ -44,12 +44,12 @@ func TestJobStanding(t *testing.T) {
 		{waits(progress.Waiting{Reason: job.WaitsForIntent}), phrase.Warn, []string{"nothing is paid twice"}},
 		{holds(job.HeldByOperator, "the quota"), phrase.Warn, []string{"kim paused it at ", ": the quota.",
 			"2 batches that run or start go on", "Resume the job"}},
-		{holds(job.HeldByPilot, "9 of 20 were not done"), phrase.Bad, []string{"9 of 20 were not done, ",
+		{holds(job.HeldByPilot, "9 of 20 were not done"), phrase.Bad, []string{"9 of 20 were not done. It has ",
 			"The other 360 requests were not sent, and cost nothing", "Read the first failures"}},
-		{holds(job.HeldByReferences, "7 requests name files"), phrase.Bad, []string{"7 requests name files, ",
+		{holds(job.HeldByReferences, "7 requests name files"), phrase.Bad, []string{"7 requests name files. It ",
 			"end refused. 2 batches that", "Upload them again under the same names"}},
-		{holds(job.HeldByCost, "about $5"), phrase.Bad, []string{"About $5, ", "opledger change jobs/a --max-cost DOLLARS"}},
-		{holds("newer\x1b", "a later reason"), phrase.Bad, []string{`newer\x1b`, "A later reason, "}},
+		{holds(job.HeldByCost, "about $5"), phrase.Bad, []string{"About $5. ", "opledger change jobs/a --max-cost DOLLARS"}},
+		{holds("newer\x1b", "a later reason"), phrase.Bad, []string{`newer\x1b`, "A later reason. "}},
 	} {
 		s := phrase.JobStanding(test.progress)
 		if s == nil || seen[s.Title] || s.Tone != test.tone || s.Means == "" || s.Do == "" {
