@@ -8,8 +8,8 @@
     for result in client.results(ended.key):
         print(result.key, result.text)
 
-create is yours: it sends Gemini one request with the mark in it, and returns the name that Gemini gives. A file, or any
-iterable, of requests needs no call of Gemini:
+create is yours: it sends Gemini one request with the mark in it, and returns the name that Gemini gives. A file, or
+any iterable, of requests needs no call of Gemini:
 
     job = client.jobs.submit("nightly", [("a", "Hello"), ("b", "Goodbye")], model="gemini-3.5-flash")
     client.jobs.wait(job.id)

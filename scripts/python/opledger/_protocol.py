@@ -527,17 +527,19 @@ class _Upload:
     def to_bucket(self, storage: str) -> Plan[None]:
         """Creates the object that the steps of a deployed job read. One that is there has the same bytes."""
         bucket, name = _bucket(f"{storage}/{_id(self.job_id)}/{self.digest}/input.jsonl")
-        query = urllib.parse.urlencode({"uploadType": "resumable", "name": name, "ifGenerationMatch": "0"})
+        query = urllib.parse.urlencode({"uploadType": "resumable", "ifGenerationMatch": "0"})
         google = self.protocol.google
         begun = yield from self.protocol.exchange(
-            "POST", f"{google}/upload/storage/v1/b/{bucket}/o?{query}", b"{}", self.bounds(), auth="google",
-            accept=(200, 201, 412), headers={"X-Upload-Content-Length": str(self.size)},
+            "POST", f"{google}/upload/storage/v1/b/{bucket}/o?{query}", _json({"name": name}), self.bounds(),
+            auth="google", accept=(412,), headers={"X-Upload-Content-Length": str(self.size)},
         )
         offset = 0
         while begun.status != 412 and offset < self.size:
             self.file.seek(offset)
             part = self.file.read(_PIECE)
-            headers = {"Content-Range": f"bytes {offset}-{offset + len(part) - 1}/{self.size}"}
+            end = offset + len(part)
+            size = self.size if end >= self.size else "*"  # of which the last piece alone says that it ends there
+            headers = {"Content-Range": f"bytes {offset}-{end - 1}/{size}"}
             reply = yield from self.protocol.exchange(
                 "PUT", begun.headers["location"], part, self.bounds(), headers=headers, auth="google",
                 accept=(200, 201, 308, 412), attempt=600.0,

@@ -64,7 +64,7 @@ def line_of(given: Request, config: object = None) -> bytes:
             line["request"] = _under(shared, own)
     else:
         if len(given) != 2:
-            raise ValueError(f"{given!r} is neither a line with a key and a request, nor a pair of a key and contents")
+            raise ValueError(f"{given!r} is neither a line with key and request, nor a pair of a key and contents")
         line = request(str(given[0]), given[1], config)
     first = {name: line.pop(name) for name in ("key", "request") if name in line}
     try:

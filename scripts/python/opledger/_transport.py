@@ -14,7 +14,7 @@ from typing import Any, Union, cast
 
 from ._protocol import Reply, Send, Unreached
 
-Token = Union[str, Callable[[], str], None]
+Token = Union[str, "os.PathLike[str]", Callable[[], str], None]
 
 
 class Transport:
@@ -54,7 +54,7 @@ class Transport:
             return
         token = {"opledger": self._token, "google": self._google_token}.get(auth)
         try:
-            text = token() if callable(token) else _token_of_environment() if token is None else token
+            text = _text_of(token)
         except Exception as error:
             raise Unreached(f"the token cannot be had: {error}") from error
         if text:
@@ -72,13 +72,25 @@ def _body(error: urllib.error.HTTPError) -> bytes:
         return b""
 
 
+def _text_of(token: Token) -> str:
+    if token is None:
+        return _token_of_environment()
+    if isinstance(token, str):
+        return token
+    return token() if callable(token) else _token_in(token)
+
+
+def _token_in(file: str | os.PathLike[str]) -> str:
+    with open(file, encoding="ascii") as content:
+        return content.read().strip()
+
+
 def _token_of_environment() -> str:
     """Returns OPLEDGER_TOKEN, or what the file has now that OPLEDGER_TOKEN_FILE names; else an empty text."""
     file = os.environ.get("OPLEDGER_TOKEN_FILE", "")
     if (token := os.environ.get("OPLEDGER_TOKEN", "")) or not file:
         return token
-    with open(file, encoding="ascii") as content:
-        return content.read().strip()
+    return _token_in(file)
 
 
 def check_token_of_environment() -> None:

@@ -8,9 +8,12 @@ import io
 import json
 import logging
 import os
+import pathlib
 import socket
+import sys
 import tempfile
 import threading
+import types
 import unittest
 import unittest.mock
 import urllib.error
@@ -22,7 +25,8 @@ from typing import Any
 
 from opledger import (
     AnsweredError, AsyncOpledger, CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError,
-    SignatureError, SubmitError, Submitted, UnavailableError, Verifier, check_requests, checked_url, opener, said,
+    SignatureError, SubmitError, Submitted, UnavailableError, Verifier, check_requests, checked_url,
+    google_token, opener, said,
 )
 
 UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
@@ -427,6 +431,61 @@ class CallTest(ClientTest):
         client.register("batches/abc")
         sent = [headers["Authorization"] for headers in self.server.headers]
         self.assertEqual(sent, ["Bearer one", "Bearer two"])
+
+    def test_the_trace_of_a_submission(self) -> None:
+        """The trace that is given, or the client's, or that of OpenTelemetry, where the program uses it."""
+        given, own, current = (f"00-{digit * 32}-{digit * 16}-01" for digit in "123")
+        url = f"http://127.0.0.1:{self.server.server_port}"
+        propagate = types.ModuleType("opentelemetry.propagate")
+        setattr(propagate, "inject", lambda carrier: carrier.update(traceparent=current))
+        self.answers(*[(200, RECORD)] * 4)
+        Opledger(url).register("batches/abc")
+        Opledger(url, traceparent=lambda: own).register("batches/abc")
+        Opledger(url, traceparent=lambda: own).register("batches/abc", traceparent=given)
+        with unittest.mock.patch.dict(sys.modules, {"opentelemetry.propagate": propagate}):
+            Opledger(url).register("batches/abc")
+        sent = [body.get("traceParent") for _, _, body in self.server.requests]
+        self.assertEqual(sent, [None, own, given, current])
+
+    def test_a_token_of_google(self) -> None:
+        """An identity token is fetched where there is none that is valid."""
+
+        class Credentials:
+            valid, token, refreshed = False, "identity", 0
+
+            def refresh(self, request: object) -> None:
+                self.valid, self.refreshed = True, self.refreshed + 1
+
+        credentials, audiences = Credentials(), list[str]()
+
+        def fetch(audience: str) -> Credentials:
+            audiences.append(audience)
+            return credentials
+
+        modules = {name: types.ModuleType(name) for name in (
+            "google", "google.auth", "google.auth.transport", "google.auth.transport.requests", "google.oauth2",
+            "google.oauth2.id_token",
+        )}
+        setattr(modules["google.auth.transport.requests"], "Request", object)
+        setattr(modules["google.oauth2.id_token"], "fetch_id_token_credentials", fetch)
+        with unittest.mock.patch.dict(sys.modules, modules):
+            token = google_token("https://register")
+            client = Opledger(f"http://127.0.0.1:{self.server.server_port}", token)
+            self.answers(*[(200, RECORD)] * 2)
+            client.register("batches/abc")
+            client.register("batches/abc")
+        self.assertEqual(self.server.headers[-1]["Authorization"], "Bearer identity")
+        self.assertEqual((audiences, credentials.refreshed), (["https://register"], 1))
+
+    def test_token_of_a_path(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "opledger.db.token")
+            client = Opledger(f"http://127.0.0.1:{self.server.server_port}", path)
+            self.answers(*[(200, RECORD)] * 2)
+            for token in ("one", "two"):
+                path.write_text(token + "\n")
+                client.register("batches/abc")
+                self.assertEqual(self.server.headers[-1]["Authorization"], f"Bearer {token}")
 
     def test_token_of_the_environment(self) -> None:
         url = f"http://127.0.0.1:{self.server.server_port}"
