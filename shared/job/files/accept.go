@@ -88,7 +88,8 @@ func unused(ctx context.Context, s storage.Storage, r ledger.JobRequest) error {
 // Keep keeps what was submitted, once and before anything is created at Gemini. A job whose id belongs to
 // another one, of which the ledger has no record any more, is ErrExpired or ledger.ErrJobDiffers.
 func Keep(ctx context.Context, s storage.Storage, j job.Job) error {
-	m := manifest{Key: j.Key, JobKind: j.JobKind, Options: j.Options, Input: j.Input, Redrives: j.Redrives}
+	options := j.AsSubmitted() // a limit that was changed since makes it no other job
+	m := manifest{Key: j.Key, JobKind: j.JobKind, Options: options, Input: j.Input, Redrives: j.Redrives}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding what is submitted: %w", err)
@@ -100,7 +101,7 @@ func Keep(ctx context.Context, s storage.Storage, j job.Job) error {
 	case !errors.Is(err, storage.ErrExists):
 		return fmt.Errorf("storing what is submitted: %w", err)
 	}
-	return unused(ctx, s, ledger.JobRequest{Key: j.Key, Options: j.Options, Input: j.Input, Storage: j.Storage})
+	return unused(ctx, s, ledger.JobRequest{Key: j.Key, Options: options, Input: j.Input, Storage: j.Storage})
 }
 
 func manifestOf(key operation.Key) string { return Folder(key) + "job.json" }

@@ -104,6 +104,14 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	changed := j
+	cost := 7.0
+	if !changed.Change(job.Limits{MaxCost: &cost}, operation.Decided{By: "ada"}) {
+		t.Fatal("it did not change")
+	}
+	if err := files.Keep(t.Context(), s, changed); err != nil {
+		t.Errorf("with a limit that was changed: %v", err)
+	}
 	other := j
 	other.Options.MaxAttempts = 1
 	if err := files.Keep(t.Context(), s, other); !errors.Is(err, ledger.ErrJobDiffers) {
