@@ -45,7 +45,7 @@ func (m ModelQuota) seen(busy bool, at time.Time) ModelQuota {
 // allowed returns what Gemini takes of a model at once, as far as it is known.
 func (s RunningBatches) allowed(model string, settings Settings, now time.Time) job.Allowed {
 	l := job.Allowed{Quota: settings.EnqueuedTokens[model]}
-	if m := s.Models[model]; now.Sub(m.HalvedAt) < halvedFor {
+	if m := s.Models[model]; now.Sub(m.HalvedAt).Abs() < halvedFor { // one that is ahead: the clock was set back
 		l.PerBatch = m.PerBatch
 	}
 	return l
@@ -75,9 +75,9 @@ func (l Jobs) TooLarge(ctx context.Context, of job.Job, p job.Part) (large bool,
 			return nil
 		}
 		switch {
-		case m.RefusedAt.IsZero():
-			m.RefusedAt = now
-		case m.IdleAt.IsZero() || now.Sub(m.HalvedAt) < halveEvery:
+		case m.RefusedAt.IsZero(), m.RefusedAt.After(now): // the clock was set back since
+			m.RefusedAt, m.IdleAt = now, time.Time{}
+		case m.IdleAt.IsZero() || now.Sub(m.HalvedAt).Abs() < halveEvery:
 			return nil
 		default:
 			m, large = ModelQuota{PerBatch: half, HalvedAt: now}, true

@@ -180,5 +180,11 @@ var jobQuotas = []ledgerTest{
 		perBatch(100_000)
 		w.store.Advance(7 * day)
 		perBatch(0)
+		large(1000, false)
+		w.store.Advance(-20 * day) // the refusal, and what was halved, are ahead of it now
+		list()
+		large(1000, false)
+		list()
+		large(1000, true)
 	}},
 }
