@@ -35,7 +35,7 @@ const (
 func play(role string, out io.Writer) error {
 	switch role {
 	case simulated:
-		return playGemini(os.Getenv(fileVariable), out)
+		return playGemini(os.Getenv(fileVariable), os.Getenv(simulationVariable), out)
 	case plain, plainWithKeys:
 		return runPlain(os.Getenv(geminiVariable), os.Getenv(inputVariable), os.Getenv(fileVariable), role == plainWithKeys)
 	}

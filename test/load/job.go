@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,21 +38,11 @@ func runJobs(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(p.folder, "opledger-load-jobs-")
+	b, err := newBench(ctx, p.folder)
 	if err != nil {
-		return fmt.Errorf("making a folder for the jobs: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("finding this program: %w", err)
-	}
-	binary := filepath.Join(dir, "opledger")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/opledger/opledger/scripts/opledger")
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building opledger: %w\n%s", err, said)
-	}
-	b := bench{dir: dir, self: self, binary: binary}
+	defer func() { err = errors.Join(err, b.close()) }()
 	for _, row := range p.rows {
 		if err := p.row(ctx, b, row, out); err != nil {
 			return fmt.Errorf("%s: %w", row, err)

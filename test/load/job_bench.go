@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -28,25 +29,76 @@ const (
 	plainWithKeys  = "plain with keys"
 	geminiVariable = "OPLEDGER_LOAD_GEMINI"
 	inputVariable  = "OPLEDGER_LOAD_INPUT"
+	// simulationVariable has a simulation as JSON.
+	simulationVariable = "OPLEDGER_LOAD_SIMULATION"
 )
 
 // A bench is where jobs are measured.
 type bench struct {
 	dir, self, binary string
+	simulation        simulation
+	variables         []string // of serve, beside those that it needs
+	// saw, if not nil, gets what runs, again and again while a job does. after gets the simulator's address once the
+	// job has ended.
+	saw   func(ledger.RunningBatches)
+	after func(ctx context.Context, gemini string) error
 }
 
+// newBench makes a folder for everything, and builds opledger. The caller must call close.
+func newBench(ctx context.Context, folder string) (b bench, err error) {
+	if b.dir, err = os.MkdirTemp(folder, "opledger-load-jobs-"); err != nil {
+		return b, fmt.Errorf("making a folder for the jobs: %w", err)
+	}
+	if b.self, err = os.Executable(); err != nil {
+		return b, errors.Join(fmt.Errorf("finding this program: %w", err), b.close())
+	}
+	b.binary = filepath.Join(b.dir, "opledger")
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "github.com/opledger/opledger/scripts/opledger")
+	if said, err := build.CombinedOutput(); err != nil {
+		return b, errors.Join(fmt.Errorf("building opledger: %w\n%s", err, said), b.close())
+	}
+	b.simulation = simulation{RunTime: [2]time.Duration{time.Second, 2 * time.Second}}
+	return b, nil
+}
+
+func (b bench) close() error { return os.RemoveAll(b.dir) }
+
+// A simulation is what the simulated Gemini of a job is.
+type simulation struct {
+	RunTime [2]time.Duration // of a batch
+	Speed   float64
+	Quotas  geminisim.Quotas
+}
+
+// An account is what a simulator says of itself at accountPath.
+type account struct {
+	Stats   geminisim.Stats
+	Batches []geminisim.OperationInfo
+}
+
+const accountPath = "/account"
+
 // playGemini serves a simulated Gemini, whose files are in a folder, until the process ends.
-func playGemini(folder string, out io.Writer) error {
+func playGemini(folder, simulated string, out io.Writer) error {
+	var s simulation
+	if err := json.Unmarshal([]byte(simulated), &s); err != nil {
+		return fmt.Errorf("reading what to simulate: %w", err)
+	}
 	sim := geminisim.New(geminisim.Config{
-		Seed: 1, Folder: folder, RunTime: [2]time.Duration{time.Second, 2 * time.Second},
+		Seed: 1, Folder: folder, RunTime: s.RunTime, Speed: s.Speed, Quotas: s.Quotas,
 	})
 	defer sim.Close()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
+	mux := http.NewServeMux()
+	mux.Handle("/", sim.Handler())
+	mux.HandleFunc("GET "+accountPath, func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(account{sim.Stats(), sim.Batches()}) // the caller may have gone
+	})
 	_, _ = fmt.Fprintf(out, "http://%s\n", listener.Addr())
-	return http.Serve(listener, sim.Handler()) //nolint:gosec // on loopback, for one run
+	return http.Serve(listener, mux) //nolint:gosec // on loopback, for one run
 }
 
 // gemini starts a fresh simulator. stop ends it, and deletes its files.
@@ -55,7 +107,12 @@ func (b bench) gemini(ctx context.Context) (address string, stop func(), err err
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return "", nil, fmt.Errorf("making a folder for the simulator: %w", err)
 	}
-	cmd := b.command(ctx, b.self, nil, roleVariable+"="+simulated, fileVariable+"="+folder)
+	config, err := json.Marshal(b.simulation)
+	if err != nil {
+		return "", nil, fmt.Errorf("encoding what to simulate: %w", err)
+	}
+	cmd := b.command(ctx, b.self, nil, roleVariable+"="+simulated, fileVariable+"="+folder,
+		simulationVariable+"="+string(config))
 	address, err = ready(cmd, filepath.Join(b.dir, "gemini.log"))
 	stop = func() { end(cmd); _ = os.RemoveAll(folder) } // the folder of all is deleted in the end
 	if err != nil {
@@ -142,8 +199,8 @@ func (b bench) product(ctx context.Context, input string, row jobRow) (c cost, e
 	}
 	file, storage := filepath.Join(dir, "ledger.db"), filepath.Join(dir, "jobs")
 	where := []string{"OPLEDGER_STORE=sqlite:" + file, "OPLEDGER_JOB_STORAGE=" + storage, "TMPDIR=" + dir}
-	serve := b.command(ctx, b.binary, []string{"serve", "--port", fmt.Sprint(port)},
-		append(where, "OPLEDGER_WEBHOOK_SECRET="+hookSecret, "GEMINI_API_KEY=load", "GOOGLE_GEMINI_BASE_URL="+gemini)...)
+	serve := b.command(ctx, b.binary, []string{"serve", "--port", fmt.Sprint(port)}, slices.Concat(where, b.variables,
+		[]string{"OPLEDGER_WEBHOOK_SECRET=" + hookSecret, "GEMINI_API_KEY=load", "GOOGLE_GEMINI_BASE_URL=" + gemini})...)
 	log := filepath.Join(dir, "serve.log")
 	defer func() { end(serve) }()
 	if _, err := ready(serve, log); err != nil {
@@ -157,11 +214,16 @@ func (b bench) product(ctx context.Context, input string, row jobRow) (c cost, e
 	if err != nil {
 		return cost{}, fmt.Errorf("submitting the job: %w", err)
 	}
-	if err := waitForJob(ctx, file, storage); err != nil {
+	if err := b.waitForJob(ctx, file, storage); err != nil {
 		said, _ := os.ReadFile(log)
 		return cost{}, fmt.Errorf("%w; the log of serve: %s", err, said[max(0, len(said)-4000):])
 	}
 	c.elapsed, c.serve, c.peak = time.Since(began), processorTime(pid)-before, peakMemory(pid)
+	if b.after != nil {
+		if err := b.after(ctx, gemini); err != nil {
+			return cost{}, err
+		}
+	}
 	output, err := filepath.Glob(filepath.Join(storage, "load", "*", "results.jsonl"))
 	if err != nil || len(output) != 1 {
 		return cost{}, fmt.Errorf("the results are %q, %w", output, err)
@@ -201,8 +263,8 @@ func createWebhook(ctx context.Context, gemini, uri string) (string, error) {
 }
 
 // waitForJob waits until the job has succeeded, and what only its parts needed is deleted.
-func waitForJob(ctx context.Context, file, storage string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+func (b bench) waitForJob(ctx context.Context, file, storage string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Hour)
 	defer cancel()
 	store, err := sqlite.Open(ctx, file, time.Now)
 	if err != nil {
@@ -224,6 +286,13 @@ func waitForJob(ctx context.Context, file, storage string) error {
 			if left, err := filepath.Glob(filepath.Join(storage, "load", "*", "parts", "*", "*")); err != nil || len(left) == 0 {
 				return err
 			}
+		}
+		if b.saw != nil {
+			running, err := l.Jobs.Running(ctx)
+			if err != nil {
+				return err
+			}
+			b.saw(running)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // TestMain plays the other processes, as main does: run starts this program for them.
@@ -73,6 +76,51 @@ func TestBadJobs(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}
+	}
+}
+
+// TestNight: a night ends without a 429, and says what it used.
+func TestNight(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	args := []string{"night", "--requests", "120", "--quota", "1000", "--shortest", "1m", "--longest", "2m"}
+	if err := run(t.Context(), append(args, "--folder", t.TempDir()), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"120 requests, 3.6 times the 1000 tokens", "each request has one result", "of its quota enqueued", "were reserved",
+		"40 batches were created, and 0 creations or uploads answered 429", "serve computed",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestBadNight(t *testing.T) {
+	t.Parallel()
+	args := []string{"night", "--requests", "0", "--quota", "-1", "--shortest", "2h", "--longest", "1h", "fast"}
+	err := run(t.Context(), args, &bytes.Buffer{})
+	for _, want := range []string{"--requests", "--quota", "--shortest", `"fast"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}
+
+// TestEnqueued: what Gemini has enqueued counts from the first creation to the last.
+func TestEnqueued(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
+	a := account{Batches: []geminisim.OperationInfo{
+		{Requests: 10, CreateTime: at(0), EndTime: at(6)}, {Requests: 20, CreateTime: at(10), EndTime: at(99)},
+		{Requests: 30, CreateTime: at(4)},
+	}}
+	if mean, waited := a.enqueued(); mean != (10*6+30*6)/10.0 || waited != 10*time.Second {
+		t.Errorf("%v in %v", mean, waited)
+	}
+	if mean, waited := (account{}).enqueued(); mean != 0 || waited != 0 {
+		t.Errorf("without a batch %v in %v", mean, waited)
 	}
 }
 

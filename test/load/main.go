@@ -23,6 +23,14 @@
 // a process of its own, with its files on disk. Two plain programs do the same work, each against a fresh
 // simulator: one reads only the results, the other its requests' keys, too. The processor time is that of the
 // programs alone. Each output is checked: it has each key once, with the answer to it.
+//
+// With night it plays a night of one job, of many times the tokens that Gemini takes at once:
+//
+//	go run ./test/load night [--requests 2000000] [--quota 3000000] [--told TOKENS] [--speed 200]
+//
+// Batches run from 20 minutes to an hour, and all durations are divided by the speed, those of serve, too. It says
+// how much of the quota was used while work waited, and how often Gemini answered 429. With --told opledger is told
+// another quota than Gemini has.
 package main
 
 import (
@@ -68,6 +76,9 @@ type plan struct {
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if len(args) > 0 && args[0] == "jobs" {
 		return runJobs(ctx, args[1:], out)
+	}
+	if len(args) > 0 && args[0] == "night" {
+		return runNight(ctx, args[1:], out)
 	}
 	p, err := parse(args)
 	if err != nil {

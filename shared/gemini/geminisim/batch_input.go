@@ -15,6 +15,7 @@ import (
 type input struct {
 	content  *content
 	lines    []int64 // where each request's line begins, and where the last one ends
+	bytes    int64   // of the requests, without their keys
 	poisoned bool    // a line has Config.Poison
 }
 
@@ -51,10 +52,11 @@ func (in *input) read(from *contentReader, poison []byte) error {
 		}
 		next = at + int64(len(line))
 		if len(bytes.TrimSpace(line)) > 0 {
-			if !isRequest(line) {
+			request := requestIn(line)
+			if request == nil {
 				return fmt.Errorf(`request %d of the file is not {"key":…,"request":{…}}`, len(in.lines)+1)
 			}
-			in.lines = append(in.lines, at)
+			in.lines, in.bytes = append(in.lines, at), in.bytes+int64(len(request))
 			in.poisoned = in.poisoned || len(poison) > 0 && bytes.Contains(line, poison)
 		}
 		if err != nil {
@@ -84,12 +86,16 @@ func (s *sequence) Read(p []byte) (int, error) {
 	return copy(p, b), err
 }
 
-func isRequest(line []byte) bool {
+// requestIn returns the request of a line; nil where it is none.
+func requestIn(line []byte) json.RawMessage {
 	var request struct {
 		Key     string
 		Request json.RawMessage
 	}
-	return json.Unmarshal(line, &request) == nil && bytes.HasPrefix(request.Request, []byte("{"))
+	if json.Unmarshal(line, &request) != nil || !bytes.HasPrefix(request.Request, []byte("{")) {
+		return nil
+	}
+	return request.Request
 }
 
 // size is how many requests there are.

@@ -13,7 +13,7 @@ type Quotas struct {
 	// counts until it ends. The next creation is answered 429 with RetryInfo.
 	MaxBatches int
 	// EnqueuedTokens is how many tokens of one model the input of unfinished batches may have, one for
-	// four bytes of it. A creation beyond is answered like one beyond MaxBatches.
+	// four bytes of its requests. A creation beyond is answered like one beyond MaxBatches.
 	EnqueuedTokens int64
 	// FileBytes is how many bytes uploaded files may have: 20 GB at Gemini (documented). Files of results
 	// count as long as they are kept (seen live), here with the size of their batch's input. An upload
@@ -60,7 +60,7 @@ func (s *Sim) counts(b *operation) bool {
 // inputBytes is how long the requests of a batch are; of a file that was not uploaded here it is 0.
 func (b *operation) inputBytes() int64 {
 	if b.input != nil {
-		return b.input.content.size
+		return b.input.bytes
 	}
 	return bytesOf(b.requests)
 }

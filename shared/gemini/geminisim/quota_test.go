@@ -71,7 +71,7 @@ func TestCancelledStillCount(t *testing.T) {
 	}
 }
 
-// TestEnqueuedTokens: the quota is a model's own, and counts a token for four bytes of input.
+// TestEnqueuedTokens: the quota is a model's own, and counts a token for four bytes of requests, without their keys.
 func TestEnqueuedTokens(t *testing.T) {
 	t.Parallel()
 	sim, client, _ := serve(t, geminisim.Config{Quotas: geminisim.Quotas{EnqueuedTokens: 1000}})
@@ -84,7 +84,7 @@ func TestEnqueuedTokens(t *testing.T) {
 	if w := post(t, sim, "another", "b", long); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	file := upload(t, client, `{"key":"k","request":{"x":"`+long+`"}}`)
+	file := upload(t, client, `{"key":"`+strings.Repeat("k", 2000)+`","request":{"x":"`+long+`"}}`)
 	_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name}, nil)
 	wantAPIError(t, err, 429, "RESOURCE_EXHAUSTED")
 	if err := sim.SetState("a", geminisim.StateSucceeded); err != nil {
