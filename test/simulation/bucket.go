@@ -17,7 +17,7 @@ import (
 
 // Objects are a simulated job storage. It promises what a bucket promises and no more: an object is created
 // whole and once, and after an error there may be one. A call whose answer is lost was made, was not made, or
-// is made later. It can never be out of date, nor damage what it has.
+// is made later, when another worker may have gone on. It can never be out of date, nor damage what it has.
 type objects struct {
 	held map[string]*object
 	flaw Flaw
@@ -96,7 +96,7 @@ func (b bucket) String() string { return bucketName }
 func (b bucket) call(ctx context.Context, doing, name string, fates []fate, do func() error) error {
 	return b.send(ctx, &call{
 		label: func() string { return b.name + ": " + doing + " " + name }, fates: fates, unavailable: errNoBucket, do: do,
-		outside: true,
+		outside: true, provoked: b.w.store.flaw.provokes(doing + " " + name), lateBy: frozenFor,
 	})
 }
 

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,10 @@ type call struct {
 	unavailable error
 	// handle deals with the fates that only this kind of call has. It reports whether it did.
 	handle func(fate) bool
+	// provoked are fates that it has often, for a flaw: see Flaw.provokes.
+	provoked []fate
+	// lateBy is by how much it is late, where it is; 0: lateBy.
+	lateBy time.Duration
 	// soon: where its caller is gone it arrives soon or never.
 	soon bool
 
@@ -70,8 +75,11 @@ func (g *gate) arrives(ctx context.Context, c *call) {
 	case g.many:
 		about = Seldom
 	}
-	if n := g.choose(about, len(c.fates)+1); n > 0 {
+	switch n := g.choose(about, len(c.fates)+1); {
+	case n > 0:
 		chosen = c.fates[n-1]
+	case len(c.provoked) > 0 && g.choose(Plan, 3) == 1:
+		chosen = c.provoked[g.choose(Plan, len(c.provoked))]
 	}
 	g.met[chosen.String()]++
 	if c.handle != nil && c.handle(chosen) {
@@ -93,7 +101,7 @@ func (g *gate) perform(c *call, chosen fate) error {
 		err = c.unavailable
 		g.reply(c, err)
 	case late:
-		g.later(lateBy, nil, func() string { return "at last " + c.label() }, func() {
+		g.later(cmp.Or(c.lateBy, lateBy), nil, func() string { return "at last " + c.label() }, func() {
 			g.note("at last "+c.label(), outcomeOf(c.do()))
 		})
 		err = c.unavailable

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/job"
@@ -24,6 +25,11 @@ type checker struct {
 	holders map[ledger.Path]string // the request that holds an effect, or held it last
 	done    map[ledger.Path]bool   // effects that were DONE, whether or not they have expired
 	expired map[ledger.Path]bool   // what the store has deleted
+
+	// Of the commit that is being made: the parts that it starts, and whether it holds a job for its cost.
+	started     []operation.Key
+	heldForCost bool
+	halvedAt    time.Time // by no clock that leaps
 
 	mu         sync.Mutex
 	accepted   map[string]bool // by the id of the delivery
@@ -65,6 +71,7 @@ func (accepting) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error
 // commit checks a commit before it is made.
 func (c *checker) commit(s *store, by *actor, writes []ledger.Write) {
 	_, _ = c.writes.Commit(context.Background(), writes...) // it accepts all, and complains by itself
+	c.started, c.heldForCost = nil, false
 	for _, w := range writes {
 		before := s.documents[w.Path]
 		switch after := w.Data.(type) {
@@ -86,11 +93,14 @@ func (c *checker) commit(s *store, by *actor, writes []ledger.Write) {
 		case job.Job:
 			was, known := dataOf[job.Job](before)
 			c.plan(was, after, known)
+			c.redrives(was, after, known, writes)
 		case job.Part:
 			was, _ := dataOf[job.Part](before)
 			c.part(was, after)
 		case ledger.RunningBatches:
 			c.places(after)
+			was, _ := dataOf[ledger.RunningBatches](before)
+			c.halved(was, after)
 		case ledger.Item:
 			if after.State == ledger.ItemFailed {
 				c.w.gate.met[metItemFailed]++
@@ -107,9 +117,10 @@ func (c *checker) commit(s *store, by *actor, writes []ledger.Write) {
 // committed checks what the store has once a commit is made.
 func (c *checker) committed(writes []ledger.Write) {
 	for _, w := range writes {
-		if j, ok := w.Data.(job.Job); ok {
+		if j, ok := w.Data.(job.Job); ok && j.ExpireAt.IsZero() { // else the objects of its parts are deleted
 			c.conserved(j)
 			c.piloted(j)
+			c.costs(j)
 		}
 		if _, ok := w.Data.(ledger.Marks); ok {
 			for _, d := range c.w.store.documents {

@@ -3,7 +3,6 @@ package simulation
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -17,7 +16,12 @@ func (c *checker) plan(was, is job.Job, known bool) {
 		return
 	}
 	phases := []job.Phase{job.Splitting, job.Running, job.Finishing, job.Ended}
-	c.must(is.Input == was.Input && reflect.DeepEqual(is.Options, was.Options),
+	options := was.Options
+	if c.w.submissionOf(is.Key).changed {
+		options.MaxCost = is.Options.MaxCost
+	}
+	c.must(is.Input == was.Input && reflect.DeepEqual(is.Options, options) &&
+		reflect.DeepEqual(is.AsSubmitted(), was.AsSubmitted()),
 		"%s had the input %s, and has %s, or other options [J1]", is.Key, was.Input.SHA256, is.Input.SHA256)
 	c.must(is.Version == was.Version+1, "%s: version %d follows %d [M6]", is.Key, is.Version, was.Version)
 	c.must(slices.Index(phases, is.Phase) >= slices.Index(phases, was.Phase),
@@ -38,9 +42,17 @@ func (c *checker) held(was, is job.Job) {
 	s, met := c.w.submissionOf(is.Key), c.w.gate.met
 	switch {
 	case was.Hold == nil && is.Hold != nil:
-		c.must(s.paused || is.Hold.Reason == job.HeldByPilot, "%s is held, and no operator has paused it [J11]", is.Key)
+		c.must(s.paused || is.Hold.Reason != job.HeldByOperator, "%s is held, and no operator has paused it [J11]", is.Key)
 		s.heldAt = time.Now()
 		met[metPaused]++
+		if is.Hold.Reason == job.HeldByCost {
+			c.heldForCost = true
+			met[metCostHeld]++
+		}
+	case was.Hold != nil && is.Hold == nil && was.Hold.Reason == job.HeldByCost:
+		c.must(s.changed || s.resumed || is.Ending(), "%s goes on, and may cost no more than before [J10]", is.Key)
+		s.heldAt = time.Time{}
+		met[metCostRaised]++
 	case was.Hold != nil && is.Hold == nil:
 		c.must(s.resumed && is.Resumed != nil && (was.Resumed == nil || *is.Resumed != *was.Resumed),
 			"%s is no longer held, and no operator has resumed it [J11]", is.Key)
@@ -90,35 +102,13 @@ func (c *checker) part(was, is job.Part) {
 	if len(was.Seen) == 0 && len(is.Seen) > 0 {
 		c.w.gate.met[metChunk]++
 	}
+	if was.State == job.Planned && is.State == job.Starting {
+		c.started = append(c.started, is.Key)
+	}
 	if was.State != job.Collected && is.State == job.Collected {
+		c.charged(is)
 		c.collected(is)
 	}
-}
-
-// places checks that the parts which count as batches that run have no more tokens together than the quota, by an
-// estimate of its own: a token for four bytes, and at most the quota for one request.
-func (c *checker) places(s ledger.RunningBatches) {
-	quota, tokens := c.w.settings.EnqueuedTokens[simulatedModel], int64(0)
-	for _, key := range keysOf(s.Parts) {
-		if p, ok := c.w.partOf(key); ok && quota > 0 {
-			tokens += min(quota, p.Bytes/4)
-		}
-	}
-	c.must(quota == 0 || tokens <= quota, "%d parts have %d tokens together, of %d [J10]", len(s.Parts), tokens, quota)
-}
-
-// keysOf returns the keys of the parts that count as batches that run.
-func keysOf(parts map[string]time.Time) (keys []operation.Key) {
-	for id := range parts {
-		keys = append(keys, operation.Key(strings.ReplaceAll(id, ":", "/")))
-	}
-	return keys
-}
-
-// running returns what the store has of the batches that run.
-func (c *checker) running() ledger.RunningBatches {
-	s, _ := dataOf[ledger.RunningBatches](c.w.store.documents[ledger.PassesCollection+"/batches"])
-	return s
 }
 
 // named checks that what a part names is in job storage as it says.
@@ -251,7 +241,7 @@ func (c *checker) piloted(j job.Job) {
 		c.must(!rest || !open && !j.Options.PilotFailures.Exceeded(requests-done, requests),
 			"%s is %s, and of its pilot's %d requests %d are done [J13]", p.Key, p.State, requests, done)
 	}
-	if j.Hold != nil {
+	if j.Hold != nil && j.Hold.Reason == job.HeldByPilot {
 		c.w.gate.met[metPilotHeld]++
 	}
 }

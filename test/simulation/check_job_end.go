@@ -48,9 +48,14 @@ func (c *checker) endJob(s *submission) {
 	counts := c.outputs(s, j)
 	c.must(counts == j.Counts, "%s counts %+v, and its results have %+v [J7]", s.key, j.Counts, counts)
 	c.verdict(s, j, rec.State)
+	var usage job.Usage
 	for _, p := range c.partsOf(s.key) {
+		if p.State == job.Consumed {
+			usage = usage.Add(p.Usage)
+		}
 		c.must(!p.State.Open(), "%s has ended, and its part %d is %s [J8]", s.key, p.Number, p.State)
 	}
+	c.must(j.Usage == usage, "%s has spent %+v, and its parts %+v [J7]", s.key, j.Usage, usage)
 	for _, key := range keysOf(c.running().Parts) {
 		c.must(c.w.submissionOf(key) != s, "%s has ended, and %s has its place still [J10]", s.key, key)
 	}

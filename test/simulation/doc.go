@@ -94,24 +94,38 @@
 //     that ends in any state, may have a part of its result, or never ends; a result whose lines are
 //     missing, doubled, null, foreign or errors, and which may lack a line at one read alone; a
 //     cancellation that comes too late.
-//   - a second submitter of the same id, with the same input or another; operators who cancel a job,
-//     release a part, replay what is DEAD.
+//   - Gemini's quotas: how many batches it takes, and for a job of 250 requests in one batch how many tokens,
+//     which no setting names. Gemini counts the tokens that its answers had; the model has a price.
+//   - a second submitter of the same id, with the same input or another; operators who cancel a job, pause and
+//     resume it, change what it may cost, release a part, replay what is DEAD. Operators redrive a job that has
+//     ended, two at a time: as the same job or as two, of the same requests or of others; and redrive a redrive.
+//   - deadlines, pilots, limits of the cost, and a quota of tokens that the settings name.
 //
 // Its invariants are checked in the step of each commit (check_job.go): a plan stays that of its
 // input [J1]; each request is in one part that is neither consumed nor released, or waits for one, or
 // is final [J2, J7]; nothing final is given out again, and what is named is in job storage [J4];
 // rounds, pieces and creations are counted and bounded [J5]; nothing but Gemini's terminal state, or
-// an operator, ends a batch [J6]; the commit that ends a job plans its effects [J8]. As Gemini
-// creates a batch (check_job_batch.go): its intent is there [J3], its creation is counted [J5], and
-// no other batch of its requests runs [J2], or has answered them for good [J4]. At rest
-// (check_job_end.go): the results have each key once [J7], with what Gemini has answered to it [J9].
+// an operator, ends a batch [J6]; the commit that ends a job plans its effects [J8]; what runs has its place, with
+// tokens within the quota [J10]; a job is held, and goes on, for a reason [J11, J13]. Of money
+// (check_job_cost.go): as a part is started, what all parts have cost, with what is estimated for those that run, is
+// within the limit; a job is held for it only where the next part is beyond it and none runs; the tokens of a part
+// are those that Gemini has reported [J7]. What a batch may hold is halved hourly at most, not below a hundred
+// requests, and only after a list without a batch of the model (check_job_quota.go) [J10]. Of redrives
+// (check_job_redrive.go): both jobs name each other in one commit, the old one stays as it ended, and a request
+// that has failed is in one redrive [J14]. As Gemini
+// creates a batch (check_job_batch.go): its intent is there [J3], its creation is counted [J5], no other batch of
+// its requests runs [J2], or has answered them for good [J4], and its job was not held two minutes before, nor past
+// its deadline [J11, J12]. At rest (check_job_end.go): the results have each key once [J7], with what Gemini has
+// answered to it [J9]; merged with those of its redrives, too, each from the last of these jobs [J14].
 //
 // What these schedules can never do: job storage that is out of date, or damaged. An input that is
 // not canonical. Results of more than one chunk, but where a process is told to stop; an upload in
 // more than one piece. A creation that arrives more than a minute after its caller is gone: the
-// protocol relies on that [G6]. A ledger that is restored from a backup. A retention that passes. An
-// answer that is checked against a schema. Calls that cost more than is published: those of steps are
-// not bounded here.
+// protocol relies on that [G6]. A ledger that is restored from a backup. A retention that passes: a redrive finds the
+// record of the job that it redrives. An answer that is checked against a schema. Two models, of which one waits and
+// the other does not; a price that changes, or none. A quota that is raised, that lags, or of which another project
+// has a part; a large request, so that the tokens of a part are far from its share. A change of another limit than the
+// cost. A request that names a file. Calls that cost more than is published: those of steps are not bounded here.
 //
 // # To repeat a seed
 //

@@ -47,6 +47,11 @@ const (
 	NoDeadline   // a deadline seems to be far [J12]
 	NoReserved   // what other jobs have reserved is not seen [J10]
 	NoPilot      // a job that has a pilot seems to have none [J13]
+	NoSpent      // what a job has cost is not seen [J10]
+	NoCosts      // what the batches of a job that run will cost is not seen [J10]
+	NoIdle       // the batches in Gemini's list seem to be of another model [J10]
+	NoHour       // what a batch may hold seems to have been halved long ago [J10]
+	NoRedriven   // a job that was redriven seems not to be [J14]
 )
 
 // String names the flaw as a test's name does.
@@ -56,6 +61,7 @@ func (f Flaw) String() string {
 		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap", "by-position",
 		"no-first", "no-wait", "no-intent", "all-again", "no-creations", "no-rounds", "early-end", "no-seen",
 		"no-effects", "by-place", "no-fence-named", "no-hold", "no-deadline", "no-reserved", "no-pilot",
+		"no-spent", "no-costs", "no-idle", "no-hour", "no-redriven",
 	}[f]
 }
 
@@ -78,7 +84,7 @@ func (f Flaw) Rules() []string {
 		NoFirst: {"J1"}, NoWait: {"J2"}, NoIntent: {"J3"}, AllAgain: {"J4"}, NoCreations: {"J5"}, NoRounds: {"J5"},
 		EarlyEnd: {"J6"}, NoSeen: {"J7"}, NoEffects: {"J8"}, ByPlace: {"J9"}, NoFenceNamed: {"J4", "J7"},
 		NoHold: {"J11"}, NoDeadline: {"J12"},
-		NoReserved: {"J10"}, NoPilot: {"J13"},
+		NoReserved: {"J10"}, NoPilot: {"J13"}, NoSpent: {"J10"}, NoCosts: {"J10"}, NoIdle: {"J10"}, NoHour: {"J10"}, NoRedriven: {"J14"},
 	}[f]
 }
 
@@ -100,6 +106,10 @@ func (f Flaw) stores(w ledger.Write, commit int64) (ledger.Write, bool) {
 	if j, ok := w.Data.(job.Job); ok && f == NoDeadline && !j.Options.Deadline.IsZero() {
 		j.Options.Deadline = j.Options.Deadline.Add(-far)
 		w.Data = j
+	}
+	if p, ok := w.Data.(job.Part); ok && f == NoCosts {
+		p.Requests, _ = job.Total(p.Sources)
+		w.Data = p
 	}
 	unkept := f == NoDelivery && w.Path.Collection() == ledger.DeliveriesCollection
 	unkept = unkept || f.drops(w)
@@ -124,6 +134,12 @@ func (f Flaw) shows(into any) {
 func (f Flaw) finds(d *document, documents map[ledger.Path]*document) *document {
 	if item, ok := d.data.(ledger.Item); ok && f == ByPosition {
 		return cmp.Or(documents[ledger.ItemPath(item.Operation, item.Effect, itemKey(int(item.Index)))], d)
+	}
+	if p, ok := d.data.(job.Part); ok && f == NoCosts && p.State.Running() {
+		p.Requests = 0
+		found := *d
+		found.body = encoded(p)
+		return &found
 	}
 	return d
 }

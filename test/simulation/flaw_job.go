@@ -15,7 +15,8 @@ import (
 func JobFlaws() []Flaw {
 	return []Flaw{
 		NoFirst, NoWait, NoIntent, AllAgain, NoCreations, NoRounds, EarlyEnd, NoSeen, NoEffects, ByPlace, NoFenceNamed,
-		NoHold, NoDeadline, NoReserved, NoPilot,
+		NoHold, NoDeadline, NoReserved, NoPilot, NoSpent, NoCosts, NoIdle, NoHour,
+		NoRedriven,
 	}
 }
 
@@ -45,11 +46,8 @@ func (f Flaw) showsOfJob(into any) {
 	if j, ok := into.(*job.Job); ok {
 		f.showsPlan(j)
 	}
-	if s, ok := into.(*ledger.RunningBatches); ok && f == NoReserved {
-		s.Tokens = nil
-	}
-	if j, ok := into.(*job.Job); ok && f == NoPilot {
-		j.Pilot = 0
+	if s, ok := into.(*ledger.RunningBatches); ok {
+		f.showsRunning(s)
 	}
 	p, ok := into.(*job.Part)
 	switch {
@@ -74,11 +72,73 @@ func (f Flaw) showsPlan(j *job.Job) {
 		j.Hold = nil
 	case f == NoDeadline && !j.Options.Deadline.IsZero():
 		j.Options.Deadline = j.Options.Deadline.Add(far)
+	case f == NoPilot:
+		j.Pilot = 0
+	case f == NoSpent:
+		j.Usage, j.Sent = job.Usage{}, 0
+	case f == NoRedriven:
+		j.RedrivenBy = nil
+	}
+}
+
+// showsRunning changes what is read of the batches that run.
+func (f Flaw) showsRunning(s *ledger.RunningBatches) {
+	if f == NoReserved {
+		s.Tokens = nil
+	}
+	for model, m := range s.Models {
+		if f == NoHour {
+			m.HalvedAt = m.HalvedAt.Add(-time.Hour)
+		}
+		s.Models[model] = m
 	}
 }
 
 // fenced finds the fencing token in the name of an object that a step wrote.
 var fenced = regexp.MustCompile(`/\d+-(\w+-\d+\.jsonl)$`)
+
+// provokes returns what a call to Gemini or to job storage often meets in a world with the flaw: what the guard is there
+// for is rare.
+func (f Flaw) provokes(call string) []fate {
+	switch {
+	case f == NoFenceNamed && fenced.MatchString(call) && strings.Contains(call, "-results-"): // in another order each time
+		return []fate{late}
+	case f == NoWait && call == creating:
+		return []fate{answerLost, late}
+	default:
+		return nil
+	}
+}
+
+// An extra is something that few worlds have.
+type extra uint8
+
+const (
+	largeJob extra = iota // one batch that Gemini does not take
+	knownQuota
+	costLimit
+	secondJob
+)
+
+// needs reports whether every world with the flaw has something.
+func (f Flaw) needs(e extra) bool {
+	switch e {
+	case largeJob:
+		return f == NoIdle || f == NoHour
+	case knownQuota, secondJob:
+		return f == NoReserved
+	default:
+		return f == NoSpent || f == NoCosts
+	}
+}
+
+// model is the model that Gemini says a batch is of.
+func (f Flaw) model() string {
+	if f == NoIdle {
+		return "models/another"
+	}
+	return "models/" + simulatedModel
+}
 
 // names returns the name that an object gets.
 func (f Flaw) names(name string) string {

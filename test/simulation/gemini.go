@@ -55,8 +55,10 @@ type service struct {
 
 	files    map[string]*upload // that were uploaded for jobs, by name
 	room     int                // how many batches of jobs run at most; 0: any number
-	sessions int                // of uploads
-	finished map[string]reply   // the last answer of a session
+	tokens   int64              // how many tokens these have at most; 0: any number
+	listed   []listed
+	sessions int              // of uploads
+	finished map[string]reply // the last answer of a session
 }
 
 func (s *service) now() time.Time { return time.Now().Add(s.skew) }
@@ -191,10 +193,11 @@ func staleFor(path string) time.Duration {
 // answer returns what Gemini says of a resource at a time; nil where it has none of that name.
 func (s *service) answer(path string, at time.Time) []byte {
 	if path == string(operation.Batches) {
+		s.list(at)
 		list := []map[string]any{}
 		for _, j := range s.batches {
 			if !j.created.After(at) {
-				list = append(list, j.resource(at, s.w.gate.steps))
+				list = append(list, s.resource(j, at))
 			}
 		}
 		return encoded(map[string]any{"operations": list})
@@ -203,17 +206,17 @@ func (s *service) answer(path string, at time.Time) []byte {
 	if i < 0 || s.batches[i].created.After(at) {
 		return nil
 	}
-	return encoded(s.batches[i].resource(at, s.w.gate.steps))
+	return encoded(s.resource(s.batches[i], at))
 }
 
 // resource is the batch as the API shows it.
-func (j *batch) resource(at time.Time, step int) map[string]any {
+func (s *service) resource(j *batch, at time.Time) map[string]any {
 	state, since := j.state(at)
 	metadata := map[string]any{
-		"state": "BATCH_STATE_" + string(state), "displayName": simulated.DisplayName("", j.correlation),
+		"model": s.w.store.flaw.model(), "state": "BATCH_STATE_" + string(state), "displayName": simulated.DisplayName("", j.correlation),
 		"createTime": j.created.UTC().Format(time.RFC3339Nano), "updateTime": since.UTC().Format(time.RFC3339Nano),
 	}
-	if output := j.output(state, step); output != nil {
+	if output := j.output(state, s.w.gate.steps); output != nil {
 		metadata["output"], metadata["batchStats"] = output, map[string]any{"requestCount": strconv.Itoa(j.items)}
 	}
 	if j.made != nil {

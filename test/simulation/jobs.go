@@ -25,8 +25,10 @@ type submission struct {
 	key     operation.Key
 	options job.Options
 	inputs  []input
-	poison  string // the key of a request for which a batch is refused as a whole
-	callers int    // submitters that are not done
+	poison  string      // the key of a request for which a batch is refused as a whole
+	output  int64       // tokens of each answer
+	of      *submission // that it redrives; nil: none
+	callers int         // submitters that are not done
 
 	batches   []*batch
 	creations map[operation.Key]int // requests to create the batch of a part
@@ -35,6 +37,7 @@ type submission struct {
 	cancelled bool      // an operator has asked for it
 	paused    bool      // likewise
 	resumed   bool      // likewise, at least once
+	changed   bool      // likewise: the job may cost more, or less
 	heldAt    time.Time // by no clock that leaps; zero: it is not held
 }
 
@@ -73,11 +76,21 @@ func Jobs(w *World) {
 	w.gemini.skew = duration(0, 41*time.Second, -3*time.Minute)
 	w.gemini.room = drawn(w, []int{0, 0, 0, 1, 2})
 	w.settings.MaxBatches = drawn(w, []int{80, 80, 2, 1})
-	if quota := drawn(w, []int64{0, 0, 0, 0, 0, 0, 0, 100, 40}); quota > 0 { // of which a request has some 17
+	w.settings.Prices = job.Prices{simulatedModel: price}
+	quotas := []int64{100, 40} // of which a request has some 17
+	if !w.store.flaw.needs(knownQuota) {
+		quotas = append([]int64{0, 0, 0, 0, 0, 0, 0}, quotas...)
+	}
+	if quota := drawn(w, quotas); quota > 0 {
 		w.settings.EnqueuedTokens = job.Quotas{simulatedModel: quota}
 	}
-	for i := range drawn(w, []int{1, 1, 1, 2}) {
-		w.addSubmission(i)
+	large := w.gate.choose(Plan, 12) == 1 || w.store.flaw.needs(largeJob)
+	jobs := drawn(w, []int{1, 1, 1, 2})
+	if w.store.flaw.needs(secondJob) {
+		jobs = 2
+	}
+	for i := range jobs {
+		w.addSubmission(i, large && i == 0)
 	}
 	w.leap()
 	passes := 2 + w.gate.choose(Plan, 7)
@@ -94,26 +107,49 @@ func Jobs(w *World) {
 // drawn chooses one of a list.
 func drawn[T any](w *World, of []T) T { return of[w.gate.choose(Plan, len(of))] }
 
-// addSubmission draws a job, with those who submit it and those who interfere with it.
-func (w *World) addSubmission(i int) {
+func newSubmission(key operation.Key) *submission {
+	return &submission{
+		key: key, creations: map[operation.Key]int{}, accepted: map[string]bool{}, released: map[operation.Key]bool{},
+	}
+}
+
+// costs are the limits of the cost of a job that are drawn from.
+func (w *World) costs() []float64 {
+	limits := []float64{5, 9}
+	if w.store.flaw.needs(costLimit) {
+		return limits
+	}
+	return append([]float64{0, 0, 0, 0, 0, 0}, limits...)
+}
+
+// addSubmission draws a job, with those who submit it and those who interfere with it. A large one is one batch that
+// Gemini does not take.
+func (w *World) addSubmission(i int, large bool) {
 	key := operation.Key(fmt.Sprintf("jobs/j%d", i+1))
 	requests := drawn(w, []int{3, 3, 4, 4, 5, 6, 8, 12})
-	s := &submission{
-		key: key, creations: map[operation.Key]int{}, accepted: map[string]bool{}, released: map[operation.Key]bool{},
-		inputs: []input{newInput(key, "ask", requests), newInput(key, "ask more", requests+1)},
-		options: job.Options{
-			Model: simulatedModel, MaxRequestsPerBatch: drawn(w, []int64{2, 3, 4, 1}), MaxAttempts: drawn(w, []int{2, 2, 1, 3}),
-			MaxBatches: drawn(w, []int{20, 20, 2, 1}), RetryOn: drawn(w, [][]string{nil, {"truncated"}}),
-			MaxFailures: drawn(w, []job.Tolerance{"100%", "0"}), StopAfter: drawn(w, []job.Tolerance{"", "", "", "1", "50%"}),
-			Priority: i,
-		},
+	s := newSubmission(key)
+	s.output = drawn(w, []int64{1000, 100, 3000})
+	s.options = job.Options{
+		Model: simulatedModel, MaxRequestsPerBatch: drawn(w, []int64{2, 3, 4, 1}), MaxAttempts: drawn(w, []int{2, 2, 1, 3}),
+		MaxBatches: drawn(w, []int{20, 20, 2, 1}), RetryOn: drawn(w, [][]string{nil, {"truncated"}}),
+		MaxFailures: drawn(w, []job.Tolerance{"100%", "0"}), StopAfter: drawn(w, []job.Tolerance{"", "", "", "1", "50%"}),
+		Priority: i, MaxCost: drawn(w, w.costs()),
 	}
 	o := &s.options
+	if large {
+		const taken, tokens = 110, 18 // so many requests of so many tokens each
+		requests, o.MaxRequestsPerBatch, o.MaxCost = 250, 300, 0
+		w.gemini.tokens, w.settings.EnqueuedTokens = taken*tokens, nil
+		if w.gate.choose(Plan, 4) > 0 { // there is a batch of no job, too
+			w.gemini.start(&order{runsAfter: time.Second, endsAfter: 44 * time.Minute, end: operation.Succeeded, silent: true}, "", nil)
+		}
+	}
+	s.inputs = []input{newInput(key, "ask", requests), newInput(key, "ask more", requests+1)}
 	o.Pilot = min(drawn(w, []int64{0, 0, 0, 1, 2}), o.MaxRequestsPerBatch)
 	if o.Pilot > 0 {
 		o.PilotFailures = drawn(w, []job.Tolerance{"", "0", "50%"})
 	}
-	if poison := w.gate.choose(Plan, 3*requests); poison < requests {
+	if poison := w.gate.choose(Plan, 3*requests); poison < requests && !large {
 		s.poison = fmt.Sprintf("k%d", poison)
 	}
 	w.submissions = append(w.submissions, s)
@@ -136,6 +172,11 @@ func (w *World) addSubmission(i int) {
 		w.at(after, func() { w.pauseJob(s) })
 		w.at(after+drawn(w, []time.Duration{time.Minute, 9 * time.Minute, time.Hour}), func() { w.resumeJob(s) })
 	}
+	if after := drawn(w, at); after > 0 {
+		to := drawn(w, []float64{0, 7, 50})
+		w.at(after, func() { w.changeJob(s, func(float64) float64 { return to }, false) })
+	}
+	w.addRedrives(s)
 }
 
 // submissionOf returns the submission of a job, or of one of its parts; nil where there is none.
@@ -181,91 +222,26 @@ func (w *World) submitJob(s *submission, in input, caller int) {
 	}
 }
 
-// act is what an operator does, in a process of its own.
-func (w *World) act(what string, do func(context.Context, *ledger.Ledger) error) {
-	const patience = 5 * time.Minute
-	_ = w.serve(newProcess("operator"), what, patience, func(ctx context.Context, a *actor) error {
-		return do(ctx, a.ledger())
-	})
-}
-
-// cancelJob cancels a job.
-func (w *World) cancelJob(s *submission) {
-	w.gate.event("an operator cancels "+string(s.key), func() { s.cancelled = true })
-	w.act("cancel", func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Jobs.Cancel(ctx, s.key, ledger.Decision{By: "operator", Why: "not needed"})
-		return err
-	})
-}
-
-// pauseJob pauses a job.
-func (w *World) pauseJob(s *submission) {
-	w.gate.event("an operator pauses "+string(s.key), func() { s.paused = true })
-	w.act("pause", func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Jobs.Pause(ctx, s.key, ledger.Decision{By: "operator", Why: "is it right?"})
-		return err
-	})
-}
-
-// resumeJob lets a job go on that was paused, or that opledger holds, once an alert has said so.
-func (w *World) resumeJob(s *submission) {
-	held := false
-	w.gate.event("an operator looks whether "+string(s.key)+" is held", func() {
-		j, _ := w.jobOf(s.key)
-		if held = j.Hold != nil && (j.Hold.Reason == job.HeldByOperator || j.Hold.Alerted); held {
-			s.resumed = true
-		}
-	})
-	if !held {
-		return
-	}
-	w.act("resume", func(ctx context.Context, l *ledger.Ledger) error {
-		return l.Jobs.Resume(ctx, s.key, ledger.Decision{By: "operator", Why: "it is right"})
-	})
-}
-
-// releasePart releases one part whose batch runs, or may have been created; or one whose batch never ends.
-func (w *World) releasePart(s *submission, endless bool) {
-	var part operation.Key
-	w.gate.event("an operator thinks about "+string(s.key), func() {
-		var given []operation.Key
-		for _, p := range w.check.partsOf(s.key) {
-			b := w.check.batchOf(p.Batch)
-			ends := b == nil || !b.ends.IsZero()
-			uncertain := p.State == job.Starting && p.Waits == job.WaitsForIntent
-			if p.Released == nil && (p.State == job.Started || uncertain) && !(endless && ends) {
-				given = append(given, p.Key)
-			}
-		}
-		if len(given) > 0 {
-			part = drawn(w, given)
-			s.released[part] = true
-		}
-	})
-	if part == "" {
-		return
-	}
-	w.act("release", func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Jobs.Release(ctx, part, ledger.Decision{By: "operator", Why: "it takes too long"})
-		return err
-	})
-}
-
 // restJobs lets time pass, with a pass whenever something is due, until nothing is left to do. An operator
 // replays what is DEAD, releases what never ends, and resumes what is held.
 func (w *World) restJobs() {
 	const most = 3 * restPasses
-	for range most {
+	for pass := range most {
 		var wait time.Duration
 		left := ""
 		w.gate.event("is there anything left to do?", func() { left, wait = w.check.unfinished(), w.untilDue() })
 		if left == "" {
+			w.readMerged()
 			return
 		}
 		w.replay()
 		for _, s := range w.submissions {
 			w.releasePart(s, true)
 			w.resumeJob(s)
+			w.changeJob(s, func(cost float64) float64 { return 3 * cost }, true)
+		}
+		if w.gemini.tokens > 0 && pass > restPasses { // what is above that may wait for two days [J10]
+			wait = max(wait, 97*time.Minute)
 		}
 		time.Sleep(wait)
 		w.pass()

@@ -53,6 +53,9 @@ func (a *actor) steps() map[string]effect.Handler {
 // A jobTripper makes a request of a step, whose context knows the actor.
 type jobTripper struct{}
 
+// creating is the label of a creation.
+const creating = "create a batch"
+
 // The fates of the requests of steps. What matters most to them is drawn twice as often.
 var (
 	uploadFates = []fate{refused, answerLost, slow, frozen, diesBefore, diesAfter, busy}
@@ -108,7 +111,7 @@ func (s *service) toDo(r *http.Request, id, verb string, body []byte) exchange {
 		}}
 	case verb == "batchGenerateContent":
 		sent, byStore := time.Now(), s.w.store.now()
-		return exchange{label: "create a batch", fates: batchFates, soon: true, do: func(f fate) reply {
+		return exchange{label: creating, fates: batchFates, soon: true, do: func(f fate) reply {
 			return s.createFor(body, f, sent, byStore)
 		}}
 	case r.Method == http.MethodDelete:

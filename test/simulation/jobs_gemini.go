@@ -18,12 +18,17 @@ type upload struct {
 	lines   []line
 }
 
+// tokens are estimated, one for four bytes.
+func (u *upload) tokens() int64 { return int64(len(u.content)) / 4 }
+
 // Made is what a batch is made of, for a job.
 type made struct {
 	part     operation.Key
 	file     string
 	requests []line
 	answers  []answered // one for each request
+	tokens   int64      // of the file, one for four bytes
+	output   int64      // tokens of each answer
 	// partial: it has a result though it did not succeed. foreign: its result has a line that nothing asked for.
 	partial, foreign bool
 	// invalid: it ends as FAILED because of what it was asked.
@@ -45,6 +50,9 @@ const (
 
 // answersOf are what is drawn from: most requests are answered well.
 var answersOf = []answered{well, well, well, well, well, well, longer, blocked, fault, nothing, null, doubled}
+
+// differentAnswers is how many requests of a batch have an answer that is drawn.
+const differentAnswers = 12
 
 // startUpload starts a session.
 func (s *service) startUpload() reply {
@@ -93,7 +101,7 @@ func (s *service) createFor(body []byte, f fate, sent, byStore time.Time) reply 
 	switch {
 	case f == missing || file == nil:
 		return failedAs(http.StatusNotFound, "NOT_FOUND", "there is no such file")
-	case f == busy || s.full():
+	case f == busy || s.full() || s.crowded(file.tokens()):
 		return failed(http.StatusTooManyRequests)
 	case f == declined:
 		return s.refusal()
@@ -141,9 +149,13 @@ func (s *service) startFor(sub *submission, part operation.Key, file string, poi
 	}
 	m := &made{
 		part: part, file: file, requests: s.files[file].lines, partial: choose(Plan, 2) == 1, foreign: choose(Plan, 8) == 1,
-		invalid: poisoned,
+		invalid: poisoned, tokens: s.files[file].tokens(), output: sub.output,
 	}
-	for range m.requests {
+	for i := range m.requests { // what is behind the first is answered as they are
+		if i >= differentAnswers {
+			m.answers = append(m.answers, m.answers[i-differentAnswers])
+			continue
+		}
 		m.answers = append(m.answers, answersOf[choose(Plan, len(answersOf))])
 	}
 	if poisoned {
@@ -243,7 +255,9 @@ func (b *batch) lineOf(key string, a answered) map[string]any {
 	}
 	if a == blocked {
 		feedback := map[string]any{"blockReason": "SAFETY"}
-		return map[string]any{"key": key, "response": map[string]any{"promptFeedback": feedback}}
+		return map[string]any{"key": key, "response": map[string]any{
+			"promptFeedback": feedback, "usageMetadata": b.reports(a),
+		}}
 	}
 	reason := "STOP"
 	if a == longer {
@@ -251,8 +265,15 @@ func (b *batch) lineOf(key string, a answered) map[string]any {
 	}
 	parts := []map[string]any{{"text": b.textFor(key)}}
 	return map[string]any{"key": key, "response": map[string]any{
-		"candidates": []map[string]any{{"content": map[string]any{"parts": parts}, "finishReason": reason}},
+		"candidates":    []map[string]any{{"content": map[string]any{"parts": parts}, "finishReason": reason}},
+		"usageMetadata": b.reports(a),
 	}}
+}
+
+// reports returns what Gemini counts of a request.
+func (m *made) reports(a answered) map[string]any {
+	usage := m.usage(a)
+	return map[string]any{"promptTokenCount": usage.Input, "candidatesTokenCount": usage.Output}
 }
 
 // textFor is what the batch answers to a request.

@@ -15,7 +15,7 @@ func TestJobs(t *testing.T) {
 	outcomes := slices.Concat(fatesOf(works, diesAfter), fatesOf(dropped, missing), []string{
 		busy.String(), metReopened, metRevived, metSeized, metLeapt, metAgain, metRefused, metRefusedLate, metReleased,
 		metGivenUp, metDropped, metStopped, metJobCancelled, metDiffers,
-		metPaused, metResumed, metDeadline, metPilotHeld,
+		metPaused, metResumed, metDeadline, metPilotHeld, metCostHeld, metCostRaised, metHalved, metRedriven, metMerged,
 	})
 	rare := slices.Concat(fatesOf(stale, declined), fatesOf(lacking, told), []string{metDead, metRepeated, metChunk})
 	outcomes = append(outcomes, harness.Soak(t, nil, rare, rare)...)

@@ -34,6 +34,12 @@ const (
 	metResumed      = "a job is resumed"
 	metDeadline     = "a job's deadline is reached"
 	metPilotHeld    = "a job is held for its pilot"
+	metCostHeld     = "a job is held for its cost"
+	metCostRaised   = "a job goes on that was held for its cost"
+	metHalved       = "what a batch may hold is halved"
+	metRedriven     = "a job is redriven"
+	metNotRedriven  = "a redrive is refused"
+	metMerged       = "results are merged"
 	metDiffers      = "another job has the id"
 	metChunk        = "a collect goes on where another stopped"
 )

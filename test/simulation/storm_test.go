@@ -184,7 +184,7 @@ func found(t *testing.T, o Options, most uint64, tries int) {
 	t.Helper()
 	rules := o.Flaw.Rules()
 	for seed := range most {
-		r := Run(t, Random(seed), o)
+		r := Run(t, Random(*from+seed), o)
 		found := breaks(r.Violations, rules)
 		if found == "" {
 			continue

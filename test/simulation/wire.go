@@ -40,8 +40,8 @@ func (s *service) exchange(a *actor, r *http.Request, e exchange) (*http.Respons
 	var got reply
 	ask := &call{
 		label: func() string { return a.name + ": " + e.label }, fates: e.fates, unavailable: errNoAnswer, soon: e.soon,
-		outside: e.outside,
-		do:      func() error { got = e.do(works); return nil },
+		outside: e.outside, provoked: s.w.store.flaw.provokes(e.label),
+		do: func() error { got = e.do(works); return nil },
 	}
 	ask.handle = func(f fate) bool {
 		switch f {
