@@ -164,7 +164,8 @@ func (p *nightPlan) print(out io.Writer, c cost, a account) error {
 			waited.Round(time.Second), 100*mean*each/float64(p.quota)),
 		fmt.Sprintf("of what opledger is told %.1f %% were reserved, by %.1f batches in the mean and %d at most (%d samples)",
 			100*p.reserved/samples, float64(p.placed)/samples, p.most, p.samples),
-		fmt.Sprintf("%d batches were created, and %d creations or uploads answered 429", len(a.Batches), a.Stats.QuotaRefused),
+		fmt.Sprintf("%d batches were created, and %d creations or uploads answered 429", len(a.Batches),
+			a.Stats.QuotaRefused),
 		fmt.Sprintf("serve computed %.1f s and had %d MiB at most; submit job %.1f s and %d MiB",
 			c.serve.Seconds(), c.peak>>20, c.submit.Seconds(), c.submits>>20),
 	} {

@@ -12,9 +12,9 @@ var price = job.Price{Input: 1000, Output: 1000}
 // cent is by how much sums of dollars may differ.
 const cent = 0.01
 
-// costs checks a commit in which parts of a job were started that may cost no more than so much: what its parts have
-// cost, and what is estimated for those that run, is within that; and one in which the job is held for its cost: no part
-// runs, and the next would be beyond it [J10]. Both are reckoned from the parts alone.
+// costs checks a commit that starts parts of a job with a limit of its cost: what its parts have cost, and what is
+// estimated for those that run, is within that. Where the commit holds the job for its cost, no part runs, and the next
+// would be beyond the limit [J10]. Both are reckoned from the parts alone.
 func (c *checker) costs(j job.Job) {
 	limit, parts := j.Options.MaxCost, c.partsOf(j.Key)
 	estimate := estimateOf(parts)
@@ -37,8 +37,8 @@ func (c *checker) costs(j job.Job) {
 	}), "%s is held for its cost, with $%.2f spent or reserved of $%.2f [J10]", j.Key, committed, limit)
 }
 
-// estimateOf returns what the batch of a part is expected to cost: what each request of those cost that were counted; and
-// before any was, a token for four bytes and a thousand tokens of output.
+// estimateOf returns what the batch of a part is expected to cost: what each request of those cost that were counted.
+// Before any was, it is a token for four bytes and a thousand tokens of output.
 func estimateOf(parts []job.Part) func(job.Part) float64 {
 	var usage job.Usage
 	counted := int64(0)
@@ -74,7 +74,8 @@ func (c *checker) charged(p job.Part) {
 		}
 	}
 	c.must(p.Usage.Total() <= most.Total() && p.Usage.Total() >= least.Total(),
-		"%s counts %d tokens, and Gemini has reported from %d to %d [J7]", p.Key, p.Usage.Total(), least.Total(), most.Total())
+		"%s counts %d tokens, and Gemini has reported from %d to %d [J7]", p.Key, p.Usage.Total(), least.Total(),
+		most.Total())
 }
 
 // usage is what Gemini reports of a request.

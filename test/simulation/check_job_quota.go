@@ -10,8 +10,8 @@ import (
 )
 
 // places checks that the parts which count as batches that run have no more tokens together than the quota, by an
-// estimate of its own: their share of what was estimated for the input, or a token for four bytes, and at most the quota
-// for one request.
+// estimate of its own: their share of what was estimated for the input, or a token for four bytes, and at most the
+// quota for one request.
 func (c *checker) places(s ledger.RunningBatches) {
 	quota, tokens := c.w.settings.EnqueuedTokens[simulatedModel], int64(0)
 	for _, key := range keysOf(s.Parts) {
@@ -47,8 +47,8 @@ func (c *checker) running() ledger.RunningBatches {
 // leastHalved are the tokens of a hundred requests, of which each has 12 at least: a batch may always have as many.
 const leastHalved = 100 * 12
 
-// halved checks a commit that halves what a batch of the model may hold: an hour after the last time or later, not below
-// a hundred requests, and only where a list was read since Gemini refused a batch that has no other of the model [J10].
+// halved checks a commit that halves what a batch of the model may hold: an hour after the last time or later, not
+// below a hundred requests, and only where a list without a batch of the model was read since Gemini refused one [J10].
 func (c *checker) halved(was, is ledger.RunningBatches) {
 	before, after := was.Models[simulatedModel], is.Models[simulatedModel]
 	if after.PerBatch == before.PerBatch {

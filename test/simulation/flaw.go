@@ -84,7 +84,8 @@ func (f Flaw) Rules() []string {
 		NoFirst: {"J1"}, NoWait: {"J2"}, NoIntent: {"J3"}, AllAgain: {"J4"}, NoCreations: {"J5"}, NoRounds: {"J5"},
 		EarlyEnd: {"J6"}, NoSeen: {"J7"}, NoEffects: {"J8"}, ByPlace: {"J9"}, NoFenceNamed: {"J4", "J7"},
 		NoHold: {"J11"}, NoDeadline: {"J12"},
-		NoReserved: {"J10"}, NoPilot: {"J13"}, NoSpent: {"J10"}, NoCosts: {"J10"}, NoIdle: {"J10"}, NoHour: {"J10"}, NoRedriven: {"J14"},
+		NoReserved: {"J10"}, NoPilot: {"J13"}, NoSpent: {"J10"}, NoCosts: {"J10"}, NoIdle: {"J10"}, NoHour: {"J10"},
+		NoRedriven: {"J14"},
 	}[f]
 }
 

@@ -97,11 +97,11 @@ func (f Flaw) showsRunning(s *ledger.RunningBatches) {
 // fenced finds the fencing token in the name of an object that a step wrote.
 var fenced = regexp.MustCompile(`/\d+-(\w+-\d+\.jsonl)$`)
 
-// provokes returns what a call to Gemini or to job storage often meets in a world with the flaw: what the guard is there
-// for is rare.
+// provokes returns what a call to Gemini or to job storage often meets in a world with the flaw: what the guard is
+// there for is rare.
 func (f Flaw) provokes(call string) []fate {
 	switch {
-	case f == NoFenceNamed && fenced.MatchString(call) && strings.Contains(call, "-results-"): // in another order each time
+	case f == NoFenceNamed && fenced.MatchString(call) && strings.Contains(call, "-results-"):
 		return []fate{late}
 	case f == NoWait && call == creating:
 		return []fate{answerLost, late}

@@ -213,8 +213,9 @@ func (s *service) answer(path string, at time.Time) []byte {
 func (s *service) resource(j *batch, at time.Time) map[string]any {
 	state, since := j.state(at)
 	metadata := map[string]any{
-		"model": s.w.store.flaw.model(), "state": "BATCH_STATE_" + string(state), "displayName": simulated.DisplayName("", j.correlation),
-		"createTime": j.created.UTC().Format(time.RFC3339Nano), "updateTime": since.UTC().Format(time.RFC3339Nano),
+		"model": s.w.store.flaw.model(), "state": "BATCH_STATE_" + string(state),
+		"displayName": simulated.DisplayName("", j.correlation),
+		"createTime":  j.created.UTC().Format(time.RFC3339Nano), "updateTime": since.UTC().Format(time.RFC3339Nano),
 	}
 	if output := j.output(state, s.w.gate.steps); output != nil {
 		metadata["output"], metadata["batchStats"] = output, map[string]any{"requestCount": strconv.Itoa(j.items)}

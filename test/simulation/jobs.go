@@ -141,7 +141,8 @@ func (w *World) addSubmission(i int, large bool) {
 		requests, o.MaxRequestsPerBatch, o.MaxCost = 250, 300, 0
 		w.gemini.tokens, w.settings.EnqueuedTokens = taken*tokens, nil
 		if w.gate.choose(Plan, 4) > 0 { // there is a batch of no job, too
-			w.gemini.start(&order{runsAfter: time.Second, endsAfter: 44 * time.Minute, end: operation.Succeeded, silent: true}, "", nil)
+			const runs = 44 * time.Minute
+			w.gemini.start(&order{runsAfter: time.Second, endsAfter: runs, end: operation.Succeeded, silent: true}, "", nil)
 		}
 	}
 	s.inputs = []input{newInput(key, "ask", requests), newInput(key, "ask more", requests+1)}

@@ -68,7 +68,8 @@ func (w *World) changeJob(s *submission, to func(float64) float64, held bool) {
 		return
 	}
 	w.act("change", func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Jobs.Change(ctx, s.key, job.Limits{MaxCost: &cost}, ledger.Decision{By: "operator", Why: "it is worth it"})
+		because := ledger.Decision{By: "operator", Why: "it is worth it"}
+		_, err := l.Jobs.Change(ctx, s.key, job.Limits{MaxCost: &cost}, because)
 		return err
 	})
 }

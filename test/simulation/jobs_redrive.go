@@ -18,8 +18,8 @@ type redriver struct {
 	outcomes []job.Outcome // of the requests
 }
 
-// redrivers are what is drawn from: none, one, two who want the same job, two who want the same requests in two jobs, all
-// or some of them, and two who want different ones.
+// redrivers are what is drawn from: none; one; two who want the same job; two who want the same requests in two jobs,
+// all of them or some; and two who want different ones.
 func redrivers() [][]redriver {
 	all, failed := redriver{"-2", job.NotDone()}, redriver{"-2", []job.Outcome{job.OutcomeFailed}}
 	return [][]redriver{
@@ -46,13 +46,13 @@ func (w *World) addRedrives(of *submission) {
 	}
 }
 
-// newRedrive adds a redrive of a job, which nobody has asked for yet.
+// newRedrive adds a redrive of a job, which no operator has asked for yet.
 func (w *World) newRedrive(of *submission, key operation.Key) *submission {
 	s := newSubmission(key)
 	s.of, s.output = of, of.output
 	s.options = job.Options{
-		Model: simulatedModel, MaxRequestsPerBatch: max(3, of.options.MaxRequestsPerBatch), MaxAttempts: drawn(w, []int{1, 2}),
-		MaxFailures: "100%",
+		Model: simulatedModel, MaxRequestsPerBatch: max(3, of.options.MaxRequestsPerBatch),
+		MaxAttempts: drawn(w, []int{1, 2}), MaxFailures: "100%",
 	}
 	w.submissions = append(w.submissions, s)
 	return s
