@@ -75,7 +75,7 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 	return answer.Body.String()
 }
 
-// window is that of every alert in the test, in place of minutes and hours.
+// window is that of every alert in the test, in place of minutes and hours. TestDurations has the real ones.
 const window = 8 * time.Second
 
 // TestPrometheus: a real Prometheus loads the alert rules and scrapes a real serve. While all is well no alert fires.
@@ -354,6 +354,7 @@ func (p *prom) start(t *testing.T, targets ...string) {
 		t.Fatal(err)
 	}
 	rules = regexp.MustCompile(`\[\d+[smh]]`).ReplaceAll(rules, []byte("["+window.String()+"]"))
+	rules = regexp.MustCompile(`for: 1m\n`).ReplaceAll(rules, []byte("for: 0s\n"))
 	rules = regexp.MustCompile(`offset \d+[smh]`).ReplaceAll(rules, []byte("offset "+window.String()))
 	config, _, _ := strings.Cut(after(t, documented(t), "```yaml\n"), "```")
 	quoted, err := json.Marshal(targets)

@@ -15,6 +15,7 @@ const playbooksURL = "https://github.com/opledger/opledger/blob/main/infra/playb
 type rule struct {
 	Alert       string      `yaml:"alert"`
 	Expr        string      `yaml:"expr"`
+	For         string      `yaml:"for"` // a minute, as a policy of Cloud Monitoring waits
 	Labels      labels      `yaml:"labels"`
 	Annotations annotations `yaml:"annotations"`
 }
@@ -38,35 +39,38 @@ const rulesHead = `# Alerts of opledger serve for Prometheus, for passes every %
 // Rules returns the alert rules of the table as a rule file of Prometheus, for processes that make a pass once in
 // every interval. A signal that only Google's scheduler reports has none.
 func Rules(table []Signal, interval time.Duration) ([]byte, error) {
-	byName := map[string]Signal{}
-	for _, s := range table {
-		byName[s.Name] = s
-	}
-	var rules []rule
-	for _, s := range table {
-		if s.Alert == nil || s.Job != "" {
-			continue
-		}
-		rules = append(rules, rule{
-			Alert: s.AlertName(), Expr: s.expression(byName, interval),
-			Labels: labels{strings.ToLower(s.Alert.Severity)},
-			Annotations: annotations{
-				Summary: "opledger: " + s.Alert.Title, Description: s.About, Runbook: playbooksURL + s.Alert.Playbook,
-			},
-		})
-	}
 	type group struct {
 		Name  string `yaml:"name"`
 		Rules []rule `yaml:"rules"`
 	}
 	file := struct {
 		Groups []group `yaml:"groups"`
-	}{[]group{{"opledger", rules}}}
+	}{[]group{{"opledger", rules(table, interval)}}}
 	text, err := yaml.Marshal(file)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the alert rules: %w", err)
 	}
 	return append(fmt.Appendf(nil, rulesHead, short(interval)), text...), nil
+}
+
+func rules(table []Signal, interval time.Duration) (rules []rule) {
+	byName := map[string]Signal{}
+	for _, s := range table {
+		byName[s.Name] = s
+	}
+	for _, s := range table {
+		if s.Alert == nil || s.Job != "" {
+			continue
+		}
+		rules = append(rules, rule{
+			Alert: s.AlertName(), Expr: s.expression(byName, interval), For: "1m",
+			Labels: labels{strings.ToLower(s.Alert.Severity)},
+			Annotations: annotations{
+				Summary: "opledger: " + s.Alert.Title, Description: s.About, Runbook: playbooksURL + s.Alert.Playbook,
+			},
+		})
+	}
+	return rules
 }
 
 // Counter is the name of the metric that counts the lines of the signal in one process of serve.
