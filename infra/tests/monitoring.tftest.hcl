@@ -80,7 +80,7 @@ run "filters_compare_our_fields_for_equality" {
   }
 
   assert {
-    condition     = google_logging_metric.this["stale"].filter == "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=(\"opledger-webhook\") AND jsonPayload.event=(\"auth\") AND jsonPayload.reason=(\"stale-timestamp\")"
+    condition     = google_logging_metric.this["stale"].filter == "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=(\"opledger-webhook\") AND jsonPayload.event=(\"auth\") AND jsonPayload.reason=(\"stale-timestamp\") AND jsonPayload.source=(\"webhook\")"
     error_message = "W2: stale deliveries are counted apart, not ${google_logging_metric.this["stale"].filter}"
   }
 
