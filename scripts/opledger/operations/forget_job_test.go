@@ -42,6 +42,7 @@ func TestForgetResults(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Empty()
 	variables := submitJob(t, f, 4)
+	cutJob(f)
 	forget := func(job string) commandtest.Said {
 		return commandtest.Run(t, variables, "forget", job, "--results", "--yes")
 	}
@@ -67,7 +68,7 @@ func TestForgetResults(t *testing.T) {
 	forget("jobs/nightly").Want(t, terminal.ExitFailed, "results.jsonl in file://", "without --results").Complaint(t)
 	there(input, true)
 	put(results)
-	forget("jobs/nightly").Want(t, terminal.ExitDone).Says(t, "; 3 objects in file://")
+	forget("jobs/nightly").Want(t, terminal.ExitDone).Says(t, "; 2 objects in file://")
 	there(input, false)
 	there(results, false)
 	commandtest.Run(t, variables, "show", "jobs/nightly").Want(t, terminal.ExitFailed)

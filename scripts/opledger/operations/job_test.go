@@ -36,6 +36,32 @@ func submitJob(t *testing.T, f commandtest.File, requests int) (variables []stri
 	return variables
 }
 
+// cutJob performs the split of a job of four requests: no serve runs, and a command without an API key leaves the steps
+// of jobs to one.
+func cutJob(f commandtest.File) {
+	f.T.Helper()
+	f.Ago(0, func(ctx context.Context, l *ledger.Ledger) error {
+		grant, err := l.Effects.Claim(ctx, "jobs/nightly", job.StepSplit)
+		if err != nil {
+			return err
+		}
+		j, err := l.Jobs.Read(ctx, "jobs/nightly")
+		if err != nil {
+			return err
+		}
+		half := job.Source{Object: j.Input.Object, Length: j.Input.Bytes / 2, Requests: 2}
+		rest := half
+		rest.Offset, rest.Length = half.Length, j.Input.Bytes-half.Length
+		if _, err = l.Jobs.Cut(ctx, grant.Lease, j, []job.Source{half, rest}, true); err != nil {
+			return err
+		}
+		if err = l.Effects.Finish(ctx, grant.Lease); err == nil {
+			_, err = l.Jobs.Advance(ctx, "jobs/nightly")
+		}
+		return err
+	})
+}
+
 // TestJobFromEndToEnd: a job runs on a serve with a simulated Gemini; its commands wait for it, show it, print
 // its results, add up its tokens and forget it [J7, J8].
 func TestJobFromEndToEnd(t *testing.T) {

@@ -15,6 +15,7 @@ func TestRelease(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Empty()
 	variables := submitJob(t, f, 4)
+	cutJob(f)
 	release := func(in, part string, more ...string) commandtest.Said {
 		return commandtest.Answer(t, variables, in, append([]string{"release", part, "--reason", "gone", "--by", "kim"},
 			more...)...)
@@ -41,6 +42,7 @@ func TestReleaseAsks(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Empty()
 	variables := submitJob(t, f, 4)
+	cutJob(f)
 	changePart(t, f, 1, func(p *job.Part) { p.Creations, p.Waits = 1, job.WaitsForIntent })
 	args := []string{"release", "jobs/nightly/00001", "--reason", "gone", "--by", "kim"}
 	commandtest.Answer(t, variables, "n\n", args...).Want(t, terminal.ExitFailed, "STARTING, a batch that may have been "+

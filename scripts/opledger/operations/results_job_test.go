@@ -33,6 +33,7 @@ func TestJobIsKept(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Empty()
 	variables := submitJob(t, f, 4)
+	cutJob(f)
 	for _, args := range [][]string{
 		{"forget", "jobs/nightly", "--yes"}, {"abandon", "jobs/nightly", "--reason", "r"},
 	} {

@@ -19,6 +19,7 @@ func TestWaitForDeadPart(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Empty()
 	variables := submitJob(t, f, 4)
+	cutJob(f)
 	f.Ago(-2*time.Minute, func(ctx context.Context, l *ledger.Ledger) error { // its start was put off
 		grant, err := l.Effects.Claim(ctx, operation.PartKey("jobs/nightly", 2), job.StepStart)
 		if err != nil {

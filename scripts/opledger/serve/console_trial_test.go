@@ -19,8 +19,8 @@ import (
 type trouble struct{ what, says, page, remedy, status string }
 
 var troubles = []trouble{
-	{"a receiver that answers 500", "1 operation with a dead effect", "/console/effects?show=dead",
-		"opledger replay --dead --dry-run", "1 operation with a dead effect"},
+	{"a receiver that answers 500", "1 operation with a dead effect", "/console/receivers",
+		"opledger replay --receiver ", "1 operation with a dead effect"},
 	{"a job that Gemini does not know", "1 pending operation that Gemini does not know",
 		"/console/operations?show=late", "opledger abandon NAME --reason &#39;WHY&#39;",
 		"1 pending operation that Gemini does not know"},
