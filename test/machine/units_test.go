@@ -32,7 +32,7 @@ func readUnit(t *testing.T, name string) (u unit) {
 	for line := range strings.Lines(read(t, name)) {
 		line = strings.TrimSpace(line)
 		if command, ok := strings.CutPrefix(line, "ExecStart="); ok {
-			u.exec = strings.Fields(command)
+			u.exec = strings.Fields(strings.TrimSuffix(command, " $SERVE_FLAGS")) // none, unless the settings have some
 		}
 		if variable, ok := strings.CutPrefix(line, "Environment="); ok {
 			u.environment = append(u.environment, variable)
