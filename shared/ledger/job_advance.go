@@ -97,11 +97,19 @@ func (l *protocol) advance(
 ) (step job.Step, next operation.Key, _ []Message, err error) {
 	j, snapshot, err := l.job(ctx, key, runningPath, OperationPath(key))
 	step.Job = j.Job
-	if err != nil || j.Phase == job.Splitting || j.Phase == job.Ended {
+	if err != nil {
 		return step, next, nil, err
 	}
 	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
 	if err != nil {
+		return step, next, nil, err
+	}
+	if j.Phase == job.Splitting || j.Phase == job.Ended {
+		kept := running.without("", nil, true)
+		kept.hold(j.Job)
+		if writes := kept.changed(running, snapshot.Documents[1]); len(writes) > 0 {
+			err = l.commit(ctx, writes...)
+		}
 		return step, next, nil, err
 	}
 	page, err := find(ctx, l.store, queryParts(key, FieldWaiting, Cursor{}, openPart), readPart)
@@ -121,6 +129,7 @@ func (l *protocol) advance(
 	step = job.Next(now, j.Job, open, page.Next != Cursor{}, kept.room(j.Job, l.settings, now))
 	kept.place(j.Job, step.Running, running, now)
 	kept.turn(j.Job, step, l.settings, now)
+	kept.hold(step.Job)
 	model := job.ModelName(j.Options.Model)
 	if m, known := kept.Models[model]; known && slices.ContainsFunc(open, hasBatch) {
 		kept.Models[model] = m.seen(true, now)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -29,6 +30,8 @@ type RunningBatches struct {
 	Waiting map[string]time.Time `json:"waiting,omitempty" firestore:"waiting,omitempty"`
 	// Wants has what each of Waiting lacks.
 	Wants map[string]Want `json:"wants,omitempty" firestore:"wants,omitempty"`
+	// Held has why each job is held that is, by the document id of its key: so they are found without their plans.
+	Held map[string]job.Hold `json:"held,omitempty" firestore:"held,omitempty"`
 	// Models has by its name what Gemini's refusals say of a model.
 	Models map[string]ModelQuota `json:"models,omitempty" firestore:"models,omitempty"`
 	// Others are the unfinished batches of the project that are of no part here, when Gemini's list was read last,
@@ -72,6 +75,38 @@ func (s RunningBatches) WantOf(key operation.Key) (want Want, waits bool) {
 	return want, waits
 }
 
+// A HeldJob is a job that starts nothing until someone decides about it [J11].
+type HeldJob struct {
+	Job operation.Key `json:"job"`
+	job.Hold
+}
+
+// HeldJobs returns the jobs that are held, the one first that is for longest.
+func (s RunningBatches) HeldJobs() []HeldJob {
+	jobs := make([]HeldJob, 0, len(s.Held))
+	for id, hold := range s.Held {
+		jobs = append(jobs, HeldJob{jobOf(id), hold})
+	}
+	slices.SortFunc(jobs, func(a, b HeldJob) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Job, b.Job)) })
+	return jobs
+}
+
+// mostHeldWhy bounds, in bytes, what is kept of why a job is held.
+const mostHeldWhy = 200
+
+// hold notes in s whether a job is held.
+func (s RunningBatches) hold(j job.Job) {
+	id := escapeID(string(j.Key))
+	delete(s.Held, id)
+	if j.Held() {
+		hold := job.Hold{Reason: j.Hold.Reason, Decided: j.Hold.Decided}
+		hold.Why = diag.Cut(hold.Why, mostHeldWhy)
+		s.Held[id] = hold
+	}
+}
+
+func sameHold(a, b job.Hold) bool { return a.Reason == b.Reason && a.At.Equal(b.At) && a.Why == b.Why }
+
 // Reserved returns how many tokens of a model the batches that run have reserved.
 func (s RunningBatches) Reserved(model string) (tokens int64) {
 	for id, r := range s.Tokens {
@@ -112,11 +147,12 @@ func (s RunningBatches) room(j job.Job, settings Settings, now time.Time) job.Ro
 	return r
 }
 
-// without returns s without the parts of a job that are among the open ones, or have ended. more: there are
-// further open parts, of which nothing is known.
+// without returns s without the hold of a job, and without its parts that are among the open ones, or have ended. more:
+// there are further open parts, of which nothing is known.
 func (s RunningBatches) without(key operation.Key, open []job.Part, more bool) RunningBatches {
 	s.Parts, s.Tokens = copied(s.Parts), copied(s.Tokens)
-	s.Waiting, s.Wants, s.Models = copied(s.Waiting), copied(s.Wants), copied(s.Models)
+	s.Waiting, s.Wants, s.Models, s.Held = copied(s.Waiting), copied(s.Wants), copied(s.Models), copied(s.Held)
+	delete(s.Held, escapeID(string(key)))
 	maps.DeleteFunc(s.Parts, func(id string, _ time.Time) bool {
 		of, number, ok := operation.ParsePart(strings.ReplaceAll(id, ":", "/")) // a part's key has no other escape
 		known := slices.ContainsFunc(open, func(p job.Part) bool { return p.Number == number })
@@ -217,7 +253,7 @@ func (s RunningBatches) place(j job.Job, places []job.Place, stored RunningBatch
 func (s RunningBatches) changed(stored RunningBatches, doc Document) []Write {
 	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) && maps.Equal(s.Tokens, stored.Tokens) &&
 		maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) && maps.Equal(s.Wants, stored.Wants) &&
-		maps.EqualFunc(s.Models, stored.Models, ModelQuota.equal) {
+		maps.EqualFunc(s.Models, stored.Models, ModelQuota.equal) && maps.EqualFunc(s.Held, stored.Held, sameHold) {
 		return nil
 	}
 	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1

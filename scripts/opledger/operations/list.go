@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -104,17 +105,21 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 	if err != nil {
 		return err
 	}
+	held, err := heldJobs(ctx, l, page)
+	if err != nil {
+		return err
+	}
 	switch {
 	case q.filter.Dead:
 		return q.printDead(ctx, w, l, s, page)
 	case q.asJSON:
-		return terminal.PrintJSON(w, operationsJSON(page, page.Broken))
+		return terminal.PrintJSON(w, operationsJSON(page, page.Broken, held))
 	case q.filter.Pending, q.late:
-		err = printPending(ctx, w, l, s, page)
+		err = printPending(w, s, page, held)
 	case q.filter.Conflict:
 		err = printConflicts(w, s, page)
 	default:
-		err = printOperations(w, s, page)
+		err = printOperations(w, s, page, held)
 	}
 	return errors.Join(err, q.printMore(ctx, w, l, page))
 }
@@ -146,7 +151,9 @@ func (q listing) printMore(
 	return terminal.PrintMore(w, len(page.Items)+len(page.Broken), total, page.Next)
 }
 
-func printOperations(w io.Writer, s terminal.Screen, page ledger.Page[operation.Record]) error {
+func printOperations(
+	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold,
+) error {
 	headings := []any{"OPERATION", "STATE", "JOB KIND", "SUBMITTED", "SETTLED", "EFFECTS"}
 	if s.Width == 0 {
 		headings = slices.Insert(headings, 5, any("BY"), any("LOOK-UPS"))
@@ -157,7 +164,7 @@ func printOperations(w io.Writer, s terminal.Screen, page ledger.Page[operation.
 	}
 	return terminal.PrintPage(w, s, page, "no operations", headings, func(r operation.Record) []any {
 		row := []any{
-			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
+			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
 		}
 		if s.Width == 0 {
 			row = slices.Insert(row, 5, any(phrase.Safe(string(r.SettledBy))), any(r.LookUps))
@@ -177,11 +184,22 @@ func partOf(r operation.Record) string {
 	return "-"
 }
 
+// A report is an operation as JSON, with why it is held if it is a job that is.
+type report struct {
+	operation.Report
+	Hold *job.Hold `json:"hold,omitempty"`
+}
+
 // operationsJSON is a page of operations as JSON.
-func operationsJSON(page ledger.Page[operation.Record], broken []ledger.Broken) map[string]any {
-	reports := make([]operation.Report, len(page.Items))
+func operationsJSON(
+	page ledger.Page[operation.Record], broken []ledger.Broken, held map[operation.Key]*job.Hold,
+) map[string]any {
+	reports := make([]report, len(page.Items))
 	for i, rec := range page.Items {
-		reports[i] = rec.Report()
+		reports[i] = report{Report: rec.Report()}
+		if !rec.Settled() {
+			reports[i].Hold = held[rec.Key]
+		}
 	}
 	return terminal.PageJSON("operations", reports, broken, page.Next)
 }

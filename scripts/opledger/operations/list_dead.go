@@ -33,7 +33,7 @@ func (q listing) printDead(
 	broken = append(page.Broken, broken...)
 	groups := phrase.GroupFailures(effects)
 	if q.asJSON {
-		fields := operationsJSON(page, broken)
+		fields := operationsJSON(page, broken, nil)
 		dead := make([]deadEffect, len(effects))
 		for i, e := range effects {
 			dead[i] = deadEffect{e.Operation, e.Name, e.DiedAt, e.Attempts, e.LastError}

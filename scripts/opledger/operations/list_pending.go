@@ -1,40 +1,60 @@
 package operations
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"io"
+	"slices"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// printPending prints the operations that are waited for, and why. The plan of each job is read for that.
+// printPending prints the operations that are waited for, and why.
 func printPending(
-	ctx context.Context, w io.Writer, l *ledger.Ledger, s terminal.Screen, page ledger.Page[operation.Record],
+	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold,
 ) error {
-	held := map[operation.Key]string{}
-	for _, r := range page.Items {
-		if r.Collection != operation.Jobs {
-			continue
-		}
-		j, err := l.Jobs.Read(ctx, r.Key)
-		_, broken := errors.AsType[ledger.Broken](err)
-		switch {
-		case err != nil && !broken && !errors.Is(err, ledger.ErrNoJob):
-			return err
-		case err == nil && j.Held():
-			held[r.Key] = phrase.Held(r.Key, j.Hold)
-		}
-	}
 	headings := []any{"OPERATION", "STATE", "JOB KIND", "AGE", "LOOK-UPS", "NEXT LOOK-UP", "WHY"}
 	return terminal.PrintPage(w, s, page, "no operation is pending", headings, func(r operation.Record) []any {
 		return []any{
-			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), phrase.Span(s.Now.Sub(r.SubmittedAt)),
-			r.LookUps, r.DueAt, cmp.Or(held[r.Key], phrase.WhyPending(r, s.Now)),
+			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.JobKind), phrase.Span(s.Now.Sub(r.SubmittedAt)),
+			r.LookUps, r.DueAt, why(r, held, s.Now),
 		}
 	})
+}
+
+func why(r operation.Record, held map[operation.Key]*job.Hold, now time.Time) string {
+	if hold := held[r.Key]; hold != nil {
+		return phrase.Held(r.Key, hold)
+	}
+	return phrase.WhyPending(r, now)
+}
+
+// heldJobs returns why the jobs of a page are held that are, in one read if there is a job that has not ended.
+func heldJobs(
+	ctx context.Context, l *ledger.Ledger, page ledger.Page[operation.Record],
+) (map[operation.Key]*job.Hold, error) {
+	held := map[operation.Key]*job.Hold{}
+	if !slices.ContainsFunc(page.Items, func(r operation.Record) bool {
+		return r.Collection == operation.Jobs && !r.Settled()
+	}) {
+		return held, nil
+	}
+	running, err := l.Jobs.Running(ctx)
+	for _, h := range running.HeldJobs() {
+		held[h.Job] = &h.Hold
+	}
+	return held, err
+}
+
+// stateOf is the state of an operation, with why it is held if it is a job that is.
+func stateOf(r operation.Record, held map[operation.Key]*job.Hold) string {
+	state := phrase.State(r)
+	if hold := held[r.Key]; hold != nil && !r.Settled() {
+		state += " (held: " + phrase.Safe(string(hold.Reason)) + ")"
+	}
+	return state
 }

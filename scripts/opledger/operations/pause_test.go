@@ -26,7 +26,10 @@ func TestPause(t *testing.T) {
 		"yours was not recorded")
 	const held = `by kim: empty \x1b[31manswers; opledger resume jobs/nightly --reason TEXT lets it go on`
 	commandtest.Run(t, variables, "show", "nightly").Want(t, terminal.ExitDone).Says(t, "  held  ", "paused ", held)
-	commandtest.Run(t, variables, "list", "--pending").Want(t, terminal.ExitDone).Says(t, held)
+	commandtest.Run(t, variables, "list", "--pending").Want(t, terminal.ExitDone).Says(t, held, "(held: paused)")
+	commandtest.Run(t, variables, "list").Want(t, terminal.ExitDone).Says(t, "PENDING (held: paused)")
+	commandtest.Run(t, variables, "list", "--json").Want(t, terminal.ExitDone).Says(t, `"reason": "paused"`)
+	commandtest.Run(t, variables, "status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
 	commandtest.Run(t, variables, "wait", "nightly", "--timeout", "1s").Want(t, terminal.ExitFailed, held)
 	decide("resume", "lee", "they are fine").Want(t, terminal.ExitDone).Says(t, "jobs/nightly resumed by lee at ",
 		": they are fine")

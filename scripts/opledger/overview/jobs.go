@@ -3,6 +3,7 @@ package overview
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/job"
@@ -12,7 +13,7 @@ import (
 )
 
 // readJobs counts the jobs that have not ended, and reads why the newest of them start nothing: three documents for
-// each, because of its parts the first open one says enough.
+// each, because of its parts the first open one says enough. One more document has all that are held.
 func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) error {
 	filter := ledger.Filter{Collection: operation.Jobs, States: []operation.State{operation.Pending}, Limit: most}
 	page, err := l.Operations.List(ctx, filter)
@@ -25,7 +26,13 @@ func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) err
 	for _, rec := range page.Items {
 		err = errors.Join(err, o.readStopped(ctx, l, rec))
 	}
-	return err
+	running, heldErr := l.Jobs.Running(ctx)
+	for _, held := range running.HeldJobs() {
+		if !slices.ContainsFunc(o.Jobs.Stopped, func(s StoppedJob) bool { return s.Key == held.Job }) {
+			o.stopped(progress.Progress{Key: held.Job, Hold: &held.Hold})
+		}
+	}
+	return errors.Join(err, heldErr)
 }
 
 // readStopped notes a job that goes on only once an operator has acted.
@@ -51,9 +58,13 @@ func (o *Overview) readStopped(ctx context.Context, l ledger.Reading, rec operat
 			open = append(open, part.Part)
 		}
 	}
-	s := phrase.JobStanding(progress.Of(j.Job, rec, open, ledger.RunningBatches{}))
-	if s != nil && s.Tone == phrase.Bad {
-		o.Jobs.Stopped = append(o.Jobs.Stopped, StoppedJob{Key: rec.Key, Why: s.Title})
-	}
+	o.stopped(progress.Of(j.Job, rec, open, ledger.RunningBatches{}))
 	return nil
+}
+
+// stopped notes a job if it goes on only once an operator has acted.
+func (o *Overview) stopped(p progress.Progress) {
+	if s := phrase.JobStanding(p); s != nil && s.Tone == phrase.Bad {
+		o.Jobs.Stopped = append(o.Jobs.Stopped, StoppedJob{Key: p.Key, Why: s.Title})
+	}
 }

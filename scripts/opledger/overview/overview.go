@@ -133,7 +133,7 @@ type Intents struct {
 // Jobs are the jobs that have not ended.
 type Jobs struct {
 	ledger.Total
-	// Stopped are those that go on only once an operator has acted, of the newest.
+	// Stopped are those that go on only once an operator has acted: of the newest, and all that are held.
 	Stopped []StoppedJob `json:"stopped,omitempty"`
 }
 

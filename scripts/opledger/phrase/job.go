@@ -129,12 +129,20 @@ func standing(p progress.Progress) (words []string) {
 func HeldBy(h *job.Hold) string { return Safe(string(h.Reason)) + " " + Abandoned(&h.Decided) }
 
 // Held is HeldBy with what lets the job go on.
-func Held(key operation.Key, h *job.Hold) string {
-	words := HeldBy(h) + "; opledger resume " + ShellWord(string(key)) + " --reason TEXT lets it go on"
-	if h.Reason == job.HeldByReferences {
-		words += ", without the requests of what is missing then"
+func Held(key operation.Key, h *job.Hold) string { return HeldBy(h) + "; " + GoesOn(key, h.Reason) }
+
+// GoesOn says what lets a job go on that is held.
+func GoesOn(key operation.Key, held job.HoldReason) string {
+	name := ShellWord(string(key))
+	resume := "opledger resume " + name + " --reason TEXT lets it go on"
+	switch held {
+	case job.HeldByCost:
+		return "opledger change " + name + " --max-cost DOLLARS --reason TEXT lets it go on"
+	case job.HeldByReferences:
+		return resume + ", without the requests of what is missing then"
+	default:
+		return resume
 	}
-	return words
 }
 
 // Changed says what was changed of a job's options while it ran, when, by whom and why.

@@ -71,6 +71,10 @@ func TestProgress(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
+	if got := phrase.GoesOn("jobs/a", job.HeldByCost); got !=
+		"opledger change jobs/a --max-cost DOLLARS --reason TEXT lets it go on" {
+		t.Errorf("held by cost: %s", got)
+	}
 	if got := phrase.JobState(running); got != "RUNNING" {
 		t.Errorf("it is %s", got)
 	}

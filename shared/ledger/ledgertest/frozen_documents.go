@@ -68,6 +68,10 @@ func FrozenDocuments() []Frozen {
 			Models: map[string]ledger.ModelQuota{"gemini-3.5-flash": {
 				RefusedAt: at(4), IdleAt: at(5), PerBatch: 12, HalvedAt: at(6),
 			}},
+			Held: map[string]job.Hold{"jobs:nightly": {
+				Reason: job.HeldByPilot, Decided: operation.Decided{At: at(7), By: "opledger", Why: "a test"},
+				Alerted: true,
+			}},
 			Others: 7, ListedAt: at(3),
 		}},
 		{Kind: "intent", Data: ledger.Intent{

@@ -71,6 +71,14 @@ func (w *world) part(number int) ledger.StoredPart {
 	return p
 }
 
+// heldJobs are the jobs that are held.
+func (w *world) heldJobs() []ledger.HeldJob {
+	w.Helper()
+	running, err := w.ledger().Jobs.Running(w.ctx)
+	w.must("Running", err)
+	return running.HeldJobs()
+}
+
 func (w *world) advance() ledger.Advanced {
 	w.Helper()
 	advanced, err := w.ledger().Jobs.Advance(w.ctx, nightly)

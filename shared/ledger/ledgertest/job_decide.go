@@ -51,6 +51,7 @@ var jobDecisions = []ledgerTest{
 		again, err := w.ledger().Jobs.Pause(w.ctx, nightly, ledger.Decision{By: "another", Why: "another"})
 		w.must("Pause again", err)
 		equal(w, "who paused it", again, hold)
+		equal(w, "it is found", w.heldJobs()[0], ledger.HeldJob{Job: nightly, Hold: hold})
 		w.cut()
 		w.advance()
 		equal(w, "the first", w.part(1).State, job.Planned)
@@ -65,6 +66,7 @@ var jobDecisions = []ledgerTest{
 		w.must("Resume", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
 		w.must("Resume again", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
 		equal(w, "the first, resumed", w.part(1).State, job.Starting)
+		equal(w, "held jobs", len(w.heldJobs()), 0)
 	}},
 	{"a job whose limits were changed is the one that was submitted, and says who changed what [J1]", func(w *world) {
 		w.submitJob(3, job.Options{})
@@ -193,6 +195,7 @@ var jobDecisions = []ledgerTest{
 			j := w.advance().Job
 			equal(w, "the reason", j.Hold.Reason, job.HeldByReferences)
 			equal(w, "an alert is due", j.AlertsHold(), true)
+			equal(w, "it is found", w.heldJobs()[0].Why, j.Hold.Why)
 			equal(w, "how many are named", j.References.Count, int64(3))
 			equal(w, "the first, held", w.part(1).State, job.Planned)
 			w.must("Resume", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))

@@ -1,0 +1,34 @@
+package overview_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestReadHeld: a job that opledger holds is named, however many newer ones there are; one that an operator has paused
+// is not.
+func TestReadHeld(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	held := func(reason job.HoldReason) job.Hold {
+		return job.Hold{Reason: reason, Decided: operation.Decided{At: time.Now(), By: "opledger", Why: "a test"}}
+	}
+	if _, err := store.Commit(t.Context(), ledger.Write{
+		Path: ledger.PassesCollection + "/batches",
+		Data: ledger.RunningBatches{Schema: 2, Version: 1, Held: map[string]job.Hold{
+			"jobs:old": held(job.HeldByReferences), "jobs:paused": held(job.HeldByOperator),
+		}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: time.Minute, Most: 1})
+	if err != nil || len(o.Jobs.Stopped) != 1 || o.Jobs.Stopped[0].Key != "jobs/old" || len(o.Problems) != 1 ||
+		o.Problems[0].Command != "opledger show jobs/old" {
+		t.Errorf("%+v, %v", o.Jobs, err)
+	}
+}
