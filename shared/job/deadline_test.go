@@ -84,9 +84,11 @@ func TestNextCancelAfter(t *testing.T) {
 	t.Parallel()
 	j := job.Job{
 		Key: "jobs/nightly", Phase: job.Running, Parts: 1, Round: 1, Input: job.Input{Requests: 2},
-		Options: job.Options{CancelAfterSeconds: 3600}.WithDefaults(),
 	}
-	p := job.Part{Number: 1, Round: 1, State: job.Started, Batch: "batches/a", StartedAt: midnight}
+	p := job.Part{
+		Number: 1, Round: 1, State: job.Started, Batch: "batches/a", StartedAt: midnight, CancelAt: midnight.Add(time.Hour),
+	}
+	j.Options = j.Options.WithDefaults()
 	at := func(after time.Duration, p job.Part) job.Step {
 		return job.Next(midnight.Add(after), j, []job.Part{p}, false, room(10))
 	}
@@ -104,12 +106,9 @@ func TestNextCancelAfter(t *testing.T) {
 	if step := at(2*time.Hour, p); step.Job.Round != 2 || len(step.Start) != 1 {
 		t.Errorf("collected: %+v", step)
 	}
-	j.Options.CancelAfterSeconds, p.State, p.Again = 0, job.Started, nil
+	p.CancelAt, p.State, p.Again = time.Time{}, job.Started, nil
+	j.Options.CancelAfterSeconds = 60 // set since it was started
 	if step := at(1000*time.Hour, p); step.Changed() {
 		t.Errorf("without: %+v", step)
-	}
-	p.StartedAt, j.Options.CancelAfterSeconds = time.Time{}, 60
-	if step := at(1000*time.Hour, p); step.Changed() {
-		t.Errorf("started by a revision that does not say when: %+v", step)
 	}
 }

@@ -16,6 +16,9 @@ type Limits struct {
 	StopAfter   *Tolerance `json:"stopAfter"`
 	Deadline    *time.Time `json:"deadline"` // the zero time: none
 	MaxCost     *float64   `json:"maxCost"`
+	Priority    *int       `json:"priority"`
+	// CancelAfterSeconds is of batches that are started from now on; 0: as long as Gemini lets them.
+	CancelAfterSeconds *int64 `json:"cancelAfterSeconds"`
 }
 
 // On returns the options with these limits.
@@ -25,6 +28,8 @@ func (l Limits) On(o Options) Options {
 	set(&o.StopAfter, l.StopAfter)
 	set(&o.Deadline, l.Deadline)
 	set(&o.MaxCost, l.MaxCost)
+	set(&o.Priority, l.Priority)
+	set(&o.CancelAfterSeconds, l.CancelAfterSeconds)
 	return o
 }
 
@@ -38,7 +43,8 @@ func set[T any](option, to *T) {
 func (l Limits) Problems(now time.Time) operation.Problems {
 	problems := l.On(Options{Model: "any"}.WithDefaults()).ProblemsAt(now)
 	if l == (Limits{}) {
-		problems.Add("limits", "there is none to change: give maxBatches, maxFailures, stopAfter, deadline or maxCost")
+		problems.Add("limits", "there is none to change: give maxBatches, maxFailures, stopAfter, deadline, maxCost, "+
+			"priority or cancelAfterSeconds")
 	}
 	return problems
 }

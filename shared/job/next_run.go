@@ -89,8 +89,7 @@ func (n *next) started() int {
 
 // long reports whether the batch of a part has run for longer than it may.
 func (n *next) long(p Part) bool {
-	most := n.Job.Options.CancelAfter()
-	return most > 0 && !p.StartedAt.IsZero() && n.now.Sub(p.StartedAt) >= most
+	return !p.CancelAt.IsZero() && !n.now.Before(p.CancelAt)
 }
 
 // cancel plans to cancel the batches of a job that was cancelled, or whose deadline was reached, and those that were

@@ -104,6 +104,8 @@ type Part struct {
 	Batch operation.Key `json:"batch,omitempty" firestore:"batch,omitempty"`
 	// StartedAt is when it was found that Gemini has the batch, by the clock of the worker.
 	StartedAt time.Time `json:"startedAt,omitzero" firestore:"startedAt,omitempty"`
+	// CancelAt is when the batch has run for longer than it may, as its job had it when it was started; zero: never.
+	CancelAt time.Time `json:"cancelAt,omitzero" firestore:"cancelAt,omitempty"`
 	// Waits says why a start is put off, and WaitsSince since when for this reason.
 	Waits      Wait      `json:"waits,omitempty" firestore:"waits,omitempty"`
 	WaitsSince time.Time `json:"waitsSince,omitzero" firestore:"waitsSince,omitempty"`

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,8 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 	var maxBatches int
 	var maxFailures, stopAfter, deadline string
 	var maxCost float64
+	var priority int
+	var cancelAfter time.Duration
 	cmd := &cobra.Command{
 		Use:   "change JOB --reason TEXT",
 		Short: "Change limits of a job while it runs",
@@ -36,6 +39,8 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 				"max-failures": func() { limits.MaxFailures = (*job.Tolerance)(&maxFailures) },
 				"stop-after":   func() { limits.StopAfter = (*job.Tolerance)(&stopAfter) },
 				"max-cost":     func() { limits.MaxCost = &maxCost },
+				"priority":     func() { limits.Priority = &priority },
+				"cancel-after": func() { limits.CancelAfterSeconds = new(int64(cancelAfter.Seconds())) },
 			} {
 				if cmd.Flags().Changed(flag) {
 					limit()
@@ -50,6 +55,10 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 			if err := usageOf(limits, now, wrong); err != nil {
 				return err
 			}
+			if err := decision.AgreeCancelAfter(cmd.Context(), d.Outside, cancelAfter, "Change the job?",
+				"nothing was changed"); err != nil {
+				return err
+			}
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				j, words, err := a.Change(cmd.Context(), key, limits, d.Decision)
 				return map[string]any{"operation": key, "options": j.Options, "changes": j.Changes}, words, err
@@ -57,6 +66,7 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 		},
 	}
 	d.Flags(cmd)
+	terminal.YesFlag(cmd, &d.Outside)
 	cmd.Flags().IntVar(&maxBatches, "max-batches", 0, "run at most this many batches at once")
 	cmd.Flags().StringVar(&maxFailures, "max-failures", "",
 		"the job succeeds with this many requests that are not done, or with this share")
@@ -64,6 +74,10 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 		"start nothing more after this many requests, or this share, are not done; '': never")
 	cmd.Flags().StringVar(&deadline, "deadline", "",
 		"from then on start nothing more, and cancel what runs: 07:00, 2026-11-24T07:00:00Z or 8h; '': never")
+	cmd.Flags().DurationVar(&cancelAfter, "cancel-after", 0,
+		"cancel a batch that is started from now on once it runs for longer; 0: never")
+	cmd.Flags().IntVar(&priority, "priority", 0,
+		fmt.Sprintf("of jobs that wait for room, those of a higher priority go first: from -%d to %[1]d", job.MostPriority))
 	cmd.Flags().Float64Var(&maxCost, "max-cost", 0, "spend at most this many dollars, estimated; 0: no limit")
 	return cmd
 }
@@ -71,8 +85,8 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 // usageOf returns what is wrong with limits that are set now, by their flags.
 func usageOf(limits job.Limits, now time.Time, wrong error) error {
 	if limits == (job.Limits{}) {
-		return terminal.Usage(errors.New("there is nothing to change: give --max-batches, --max-failures, --stop-after or " +
-			"--deadline, or --max-cost"))
+		return terminal.Usage(errors.New("there is nothing to change: give --max-batches, --max-failures, --stop-after, " +
+			"--deadline, --max-cost, --priority or --cancel-after"))
 	}
 	var problems []error
 	if wrong != nil {

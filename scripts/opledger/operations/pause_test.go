@@ -47,21 +47,26 @@ func TestChange(t *testing.T) {
 	change := func(more ...string) commandtest.Said {
 		return commandtest.Run(t, variables, append([]string{"change", "jobs/nightly", "--by", "kim"}, more...)...)
 	}
-	change("--reason", "r").Want(t, terminal.ExitUsage, "give --max-batches, --max-failures, --stop-after or "+
-		"--deadline, or --max-cost").Complaint(t)
+	change("--reason", "r").Want(t, terminal.ExitUsage, "give --max-batches, --max-failures, --stop-after, "+
+		"--deadline, --max-cost, --priority or --cancel-after").Complaint(t)
 	change("--max-batches", "0", "--stop-after", "x", "--reason", "r").Want(t, terminal.ExitUsage,
 		"--max-batches: it must be from 1 to 100", "--stop-after: it must be a number").Complaint(t)
 	change("--max-batches", "5").Want(t, terminal.ExitUsage, "--reason").Complaint(t)
 	change("--max-batches", "5", "--stop-after", "3", "--reason", "quota").Want(t, terminal.ExitDone).Says(t,
 		"jobs/nightly: maxBatches 20 → 5, stopAfter none → 3, ", " by kim: quota\n")
 	change("--max-batches", "5", "--reason", "quota").Want(t, terminal.ExitDone).Says(t, "nothing was changed")
+	change("--priority", "101", "--reason", "r").Want(t, terminal.ExitUsage, "--priority: it must be from -").Complaint(t)
+	change("--cancel-after", "2h", "--reason", "r").Want(t, terminal.ExitFailed, "has run for 2h0m0s is cancelled",
+		"nothing was changed")
+	change("--cancel-after", "2h", "--priority", "7", "--yes", "--reason", "late").Want(t, terminal.ExitDone).Says(t,
+		"jobs/nightly: cancelAfterSeconds 0 → 7200, priority 0 → 7, ", " by kim: late\n")
 	var answer struct {
 		Options struct{ MaxFailures string }
 		Changes []struct{ What string }
 	}
 	s := change("--max-failures", "1%", "--stop-after", "", "--reason", "r", "--json").Want(t, terminal.ExitDone)
 	commandtest.OneObject(t, s.Out, &answer)
-	if len(answer.Changes) != 2 || answer.Changes[1].What != "maxFailures 0 → 1%, stopAfter 3 → none" ||
+	if len(answer.Changes) != 3 || answer.Changes[2].What != "maxFailures 0 → 1%, stopAfter 3 → none" ||
 		answer.Options.MaxFailures != "1%" {
 		t.Errorf("%+v", answer)
 	}

@@ -58,6 +58,7 @@ func NewRedrive(outside terminal.Environment) *cobra.Command {
 		},
 	}
 	d.Flags(cmd)
+	terminal.YesFlag(cmd, &d.Outside)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&outcomes, "outcome", nil,
 		"only requests with this outcome: failed, refused, invalid or truncated (default all)")
@@ -93,6 +94,13 @@ func (r redriving) run(ctx context.Context, l *ledger.Ledger) (asJSON any, words
 	request, err := r.request(old.Job, rec)
 	if err != nil {
 		return nil, "", terminal.Usage(err)
+	}
+	if r.given.Changed("cancel-after") {
+		err := decision.AgreeCancelAfter(ctx, r.outside, request.Options.CancelAfter(), "Redrive the job?",
+			"nothing was submitted")
+		if err != nil {
+			return nil, "", err
+		}
 	}
 	settings, _, err := open.Parse[open.WriterSettings](r.outside)
 	if err != nil {

@@ -35,6 +35,8 @@ func TestRedrive(t *testing.T) {
 	redrive("batches/abc").Want(t, terminal.ExitUsage, "is no job").Complaint(t)
 	redrive("nightly", "--outcome", "invalid").Want(t, terminal.ExitFailed, "it has no request that is invalid").
 		Complaint(t)
+	redrive("nightly", "--outcome", "truncated", "--cancel-after", "2h").Want(t, terminal.ExitFailed,
+		"has run for 2h0m0s is cancelled", "nothing was submitted")
 	redrive("nightly", "--max-attempts", "2", "--validate", "", "--outcome", "truncated", "--traceparent",
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").Want(t, terminal.ExitDone).
 		Says(t, "jobs/nightly-2: ", " of jobs/nightly; accepted\n")

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -87,19 +87,13 @@ func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args [
 	return w.Do(ctx, func() error { return submitJob(ctx, in, w.Ledger, s, request) })
 }
 
-// agree asks before batches are cancelled that Gemini may still be working on: it says that one takes up to 24 hours.
+// agree asks before batches are cancelled that Gemini may still be working on.
 func (f *jobFlags) agree(ctx context.Context, outside terminal.Environment, args []string) error {
-	const usual = 24 * time.Hour
 	after := f.options.CancelAfter()
-	switch {
-	case after == 0 || after >= usual:
-		return nil
-	case slices.Contains(args, "-") && !outside.Yes:
+	if after > 0 && after < decision.Usual && slices.Contains(args, "-") && !outside.Yes {
 		return terminal.Usage(errors.New("--cancel-after: below 24h it asks first, and stdin has the input: pass --yes"))
 	}
-	question := fmt.Sprintf("Gemini may take 24 hours for a batch. One that has run for %v is cancelled, also where it "+
-		"would have succeeded, and what it did is paid. Submit the job?", after)
-	return terminal.Agree(ctx, outside, question, "nothing was submitted")
+	return decision.AgreeCancelAfter(ctx, outside, after, "Submit the job?", "nothing was submitted")
 }
 
 // submitJob writes the canonical input to a draft, stores that in s, unless it is there, and submits the job.

@@ -31,8 +31,8 @@ func (o Options) cancelBatch(ctx context.Context, p job.Part, j job.Job) error {
 	}
 	by := ledger.Decision{By: "opledger", Why: "a step of " + string(j.Key)}
 	switch {
-	case j.DeadlineReached.IsZero() && j.Options.CancelAfter() > 0:
-		by.Why = fmt.Sprintf("a batch of %s may run for %v", j.Key, j.Options.CancelAfter())
+	case j.DeadlineReached.IsZero() && !p.CancelAt.IsZero():
+		by.Why = fmt.Sprintf("this batch of %s may run for %v", j.Key, p.CancelAt.Sub(p.StartedAt))
 	case !j.DeadlineReached.IsZero():
 		by.Why = "the deadline of " + string(j.Key) + " was reached"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -107,6 +108,12 @@ func TestCancelAfter(t *testing.T) {
 	})
 	w.submit(requests(40), job.Options{CancelAfterSeconds: 3600})
 	w.drain()
+	none := int64(0) // which is of batches that are started later
+	if _, err := w.ledger.Jobs.Change(t.Context(), nightly, job.Limits{CancelAfterSeconds: &none}, ledger.Decision{
+		By: "ada", Why: "a test",
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for range 13 {
 		w.later(interval)
 	}
@@ -115,9 +122,12 @@ func TestCancelAfter(t *testing.T) {
 	if j := w.ended(); j.Counts.Done != 40 || j.Round != 2 || len(w.sim.Batches()) != 2 {
 		t.Errorf("round %d, %+v", j.Round, j.Counts)
 	}
-	const why = "a batch of jobs/nightly may run for 1h0m0s"
+	const why = "this batch of jobs/nightly may run for 1h0m0s"
 	if by := w.record(w.part(1).Batch).CancelRequested; by == nil || by.Why != why {
 		t.Errorf("who cancelled it: %+v", by)
+	}
+	if p := w.part(2); !p.CancelAt.IsZero() {
+		t.Errorf("the second may run for %v", p.CancelAt.Sub(p.StartedAt))
 	}
 	if p, alerts := w.part(1), w.alerts(); len(alerts) > 0 || p.Counts.Done == 0 || p.Counts.Done == 40 {
 		t.Errorf("%+v, %v", p, alerts)

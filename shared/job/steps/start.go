@@ -199,6 +199,9 @@ func (s *starting) drop(ctx context.Context, attempt string) ([]ledger.Write, er
 // started returns the write of a part whose batch Gemini has.
 func (s *starting) started(batch operation.Key) []ledger.Write {
 	s.part.State, s.part.Batch, s.part.StartedAt = job.Started, batch, operation.Instant(s.Now())
+	if most := s.job.Options.CancelAfter(); most > 0 {
+		s.part.CancelAt = s.part.StartedAt.Add(most)
+	}
 	s.part.Waits, s.part.WaitsSince = "", time.Time{}
 	return []ledger.Write{s.part.Write()}
 }
