@@ -46,7 +46,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"pause needs an operator once it has held an effect for an hour, or for three intervals if those are\n" +
 			"longer.\n\n" +
 			"Counts stop at 10,000. Of each kind that it does not count it reads 100 documents, from Firestore 4. So\n" +
-			"it costs at most 51 reads of Firestore, and one more for each further 1,000 counted.",
+			"it costs at most 52 reads of Firestore, and one more for each further 1,000 counted.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: terminal.Args(cobra.NoArgs),
