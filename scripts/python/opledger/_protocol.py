@@ -316,7 +316,7 @@ class Protocol:
             count = 0
             if not raw:
                 count = yield from _spool(file, requests, config, key_field)
-            digest = _digest(file)
+            digest = yield from _digest(file)
             size = file.seek(0, 2)
             if not size:
                 raise ValueError("there are no requests")
@@ -575,12 +575,13 @@ def _renamed(line: bytes, key_field: str) -> Mapping[str, Any]:
     return {"key": str(key) if isinstance(key, int) else key, "request": given.get("request")}
 
 
-def _digest(file: IO[bytes]) -> str:
-    """Returns the SHA-256 of a file. Python 3.10 has no hashlib.file_digest."""
+def _digest(file: IO[bytes]) -> Plan[str]:
+    """Returns the SHA-256 of a file. Others may go on in between, as it may have gigabytes."""
     file.seek(0)
     digest = hashlib.sha256()
-    while part := file.read(1 << 20):
+    while part := file.read(_PIECE):
         digest.update(part)
+        yield Pause(0.0)
     return digest.hexdigest()
 
 

@@ -28,6 +28,7 @@ from opledger import (
     SignatureError, SubmitError, Submitted, UnavailableError, Verifier, check_requests, checked_url,
     google_token, opener, said,
 )
+from opledger._protocol import Protocol, Send
 
 UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
 RECORD: dict[str, Any] = {
@@ -431,6 +432,14 @@ class CallTest(ClientTest):
         client.register("batches/abc")
         sent = [headers["Authorization"] for headers in self.server.headers]
         self.assertEqual(sent, ["Bearer one", "Bearer two"])
+
+    def test_an_attempt_ends_with_its_call(self) -> None:
+        """Where a server accepts a request and says nothing, the call ends all the same."""
+        protocol = Protocol(timeout=10, max_retries=None, clock=lambda: 7.0)
+        for timeout, wants in ((None, 15), (900, 60), (0, 5)):
+            command = next(protocol.operation("batches/abc", timeout, None))
+            assert isinstance(command, Send)
+            self.assertEqual(command.timeout, wants)
 
     def test_the_trace_of_a_submission(self) -> None:
         """The trace that is given, or the client's, or that of OpenTelemetry, where the program uses it."""
