@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +36,7 @@ func (m *Metrics) Watch(w Watched) {
 }
 
 const (
-	// readFile and readFirestore are how often the ledger is read at most. One reading makes about 30 calls, and
+	// readFile and readFirestore are how often the ledger is read at most. One reading makes about 50 calls, and
 	// Firestore charges each.
 	readFile      = 5 * time.Second
 	readFirestore = time.Minute
@@ -130,10 +131,12 @@ func (g *gauges) show(o overview.Overview) {
 	g.gauge("opledger_problems", "What needs an operator, as opledger status says it."+ofLedger, float64(len(o.Problems)))
 }
 
+// showPending counts by states, of which an index has each with its collection: what is due has none.
 func (g *gauges) showPending(ctx context.Context) error {
 	var all error
+	unfinished := slices.DeleteFunc(operation.States(), operation.State.Terminal)
 	for _, c := range append(operation.Collections(), operation.Jobs) {
-		n, err := g.Ledger.Operations.Count(ctx, ledger.Filter{Pending: true, Collection: c})
+		n, err := g.Ledger.Operations.Count(ctx, ledger.Filter{Collection: c, States: unfinished})
 		all = errors.Join(all, err)
 		g.gauge("opledger_operations_pending", "Operations that have not ended."+ofLedger, float64(n.N),
 			"collection", string(c))

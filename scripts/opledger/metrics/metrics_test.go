@@ -214,7 +214,7 @@ func TestGauges(t *testing.T) {
 	w.clock.Advance(10 * time.Second)
 	w.has(`opledger_operations_pending{collection="jobs"} 1`, `opledger_jobs{state="PENDING"} 1`,
 		`opledger_jobs{state="FAILED"} 0`, "opledger_job_batches_running 0")
-	if calls := w.store.calls - made; calls > 40 {
+	if calls := w.store.calls - made; calls > 60 {
 		t.Errorf("a reading makes %d calls", calls)
 	}
 	w.clock.Advance(10 * time.Second)
