@@ -120,9 +120,9 @@ func TestJobs(t *testing.T) {
 	says(t, all.Body.String(), "6 in all, newest first.", "operation?key=jobs%2Fkey", "RUNNING",
 		"operation?key=jobs%2Fpilot", "HELD", "its pilot failed",
 		"30,000 requests: 9,000 done, 0 refused, 0 failed, 1,000 invalid, 0 truncated, 20,000 open", "1 of 3",
-		"round 1 of 3", "operation?key=jobs%2Ftokens", "40,000 open", "0 of 4, 1 running",
+		"round 1 of 3", "operation?key=jobs%2Ftokens", "40,000 open", "0 of 4, 1 under way",
 		"nothing was counted yet, of at most $500.00", "in 7h59m", "jobs%2Fyoung", "SPLITTING", "jobs%2Fnightly",
-		"1 of 8, 4 running",
+		"1 of 8, 4 under way",
 		"jobs%2Fended", "FAILED", "1 failed", "1 of 1")
 	for show, want := range map[string]struct {
 		has  []string
