@@ -341,6 +341,7 @@ class Opledger:
             NotSettledError: The job has not ended.
             ConflictError: The batch has not ended.
             ResultsError: Requests have no result, or Gemini has none.
+            ValueError: The name is neither a batch's nor a job's.
             OpledgerError: opledger refused the request, or was away.
 
         Example:
@@ -384,7 +385,7 @@ class Jobs:
                 max_cost=5.0, pilot=100: all are on functions/register/README.md, there in camelCase.
 
         Raises:
-            ValueError: A request cannot be JSON, or there is none.
+            ValueError: The id is none, a request cannot be JSON, or there is no request.
             ConflictError: Another job has this id: other requests or other options.
             RefusedError: Lines or options are wrong; its problems list them.
             OpledgerError: opledger was away.

@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import random
+import re
 import secrets
 import tempfile
 import time
@@ -40,6 +41,8 @@ _REFUSED_LATER = 429  # a status of Gemini with which nothing runs, and which pa
 _PIECE = 8 << 20  # bytes of an upload in one request; a multiple of 256 KiB
 _TAKEN = 500  # requests of an iterable that are taken at once
 _BUFFERED = 8 << 20  # bytes of results that are kept in memory
+
+_JOB_ID = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 log = logging.getLogger("opledger")  # says when a call waits; without a handler on stderr
 
@@ -379,6 +382,9 @@ class Protocol:
             yield from self._object(file, at, timeout, max_retries)
             return 0
         is_job = name.startswith("jobs/")
+        if not is_job and "batches/" not in name:
+            raise ValueError(f"{name!r} is neither a batch nor a job, as batches/… and jobs/… are")
+        name = name if is_job else f"batches/{name.rpartition('/')[2]}"
         if is_job and self.storage:
             yield from self._job_object(file, name, kind, timeout, max_retries)
             return 0
@@ -622,7 +628,10 @@ def _decision(by: str, why: str) -> dict[str, str]:
 
 
 def _id(job_id: str) -> str:
-    return urllib.parse.quote(job_id.removeprefix("jobs/"), safe="")
+    bare = job_id.removeprefix("jobs/")
+    if not _JOB_ID.fullmatch(bare):
+        raise ValueError(f"the job id {job_id!r} is not 1 to 64 letters, digits, - and _, the first no - or _")
+    return bare
 
 
 def _bucket(at: str) -> tuple[str, str]:

@@ -222,6 +222,16 @@ class JobsTest(ServeTest):
             with self.subTest(requests), self.assertRaises(ValueError):
                 self.client.jobs.submit("none", requests, model=MODEL)
 
+    def test_names_that_are_none(self) -> None:
+        """What the server would refuse, in an answer that may have no body, is an error before it is sent."""
+        calls: list[Callable[[], object]] = [
+            lambda: self.client.jobs.submit("two words", rows(1), model=MODEL), lambda: self.client.jobs.get("_x"),
+            lambda: self.client.jobs.wait("x" * 65), lambda: list(self.client.results("operations/video")),
+        ]
+        for call in calls:
+            with self.assertRaisesRegex(ValueError, "is not 1 to 64 letters|is neither a batch nor a job"):
+                call()
+
     def test_results_that_are_final_so_far(self) -> None:
         self.client.jobs.submit("held", rows(2), model=MODEL)
         self.client.jobs.pause("held", why="a test")
