@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,13 +28,25 @@ func jobFile(t *testing.T, n int) string {
 	return path
 }
 
+// shown returns the page of a job once it says what is awaited.
+func shown(s commandtest.Served, id, awaited string) (page string) {
+	s.T.Helper()
+	address := s.URL + "/console/operation?key=jobs/" + id
+	for limit := time.Now().Add(2 * time.Minute); !strings.Contains(page, awaited); {
+		if _, page = commandtest.Fetch(s.T, "GET", address, ""); time.Now().After(limit) {
+			s.T.Fatalf("%s does not say %q: %s", address, awaited, page)
+		}
+	}
+	return page
+}
+
 // TestJobsTrial: an operator who is given the pages alone reads of three jobs why they go no further, what follows and
 // what to do: one waits for enqueued tokens, of one the pilot failed, and of one Gemini refuses the key. The overview
-// names those two, and so does status.
+// names those two, and so does status. Then the failed one is cancelled and redriven by its buttons.
 func TestJobsTrial(t *testing.T) {
 	t.Parallel()
 	s := simulate(t, []string{"OPLEDGER_ENQUEUED_TOKENS=gemini-quota=60"}, "--speed", "20", "--fault",
-		"jobs/pilot:badJSON=1", "--fault", "jobs/key:createsDenied=1")
+		"jobs/pilot:badJSON=1", "--fault", "jobs/key:createsDenied=1", "--allow-actions")
 	defer s.Stop()
 	submit := func(id, model string, n int, more ...string) {
 		commandtest.Run(t, environ(s), append([]string{"submit", "job", jobFile(t, n), "--id", id, "--model", model},
@@ -54,16 +67,10 @@ func TestJobsTrial(t *testing.T) {
 			"The other 180 requests were not sent, and cost nothing.", "cancel the job, correct its input", "First failures",
 			"review-000"}},
 	} {
-		address := s.URL + "/console/operation?key=jobs/" + job.id
-		page := ""
-		for limit := time.Now().Add(2 * time.Minute); !strings.Contains(page, job.says[0]); {
-			if _, page = commandtest.Fetch(t, "GET", address, ""); time.Now().After(limit) {
-				t.Fatalf("%s does not say %q: %s", address, job.says[0], page)
-			}
-		}
+		page := shown(s, job.id, job.says[0])
 		for _, words := range append(job.says, "What it means", "What to do") {
 			if !strings.Contains(page, words) {
-				t.Errorf("%s does not say %q: %s", address, words, page)
+				t.Errorf("jobs/%s does not say %q: %s", job.id, words, page)
 			}
 		}
 	}
@@ -77,4 +84,13 @@ func TestJobsTrial(t *testing.T) {
 			t.Errorf("without %q: %s, and the overview: %s", words, status.Out, overview)
 		}
 	}
+	for _, pressed := range []commandtest.Pressed{
+		{Do: "cancel-job", Key: "jobs/pilot"}, {Do: "redrive", Key: "jobs/pilot"},
+	} {
+		shown(s, "pilot", "do="+pressed.Do)
+		if code, page := commandtest.Send(t, s.URL, pressed.Form(t, s.URL), "Origin", s.URL); code != http.StatusOK {
+			t.Errorf("%s: %d %s", pressed.Do, code, page)
+		}
+	}
+	shown(s, "pilot-2", "200 requests")
 }
