@@ -18,6 +18,7 @@ func TestDescribe(t *testing.T) {
 	secret := "whsec_" + strings.Repeat("c2VjcmV0", 4)
 	parsed, err := Parse[settings]([]string{
 		"OPLEDGER_WEBHOOK_SECRET=" + secret, "GEMINI_API_KEY=AIzaSecret", "OPLEDGER_INTERVAL=7m",
+		"OPLEDGER_JWKS_URL=https://w.example/0123456789abcdef0?k=hunter2",
 		"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("t0ken", 8),
 		`OPLEDGER_EFFECTS=[{name: page, on: [FAILED], do: http, url: "https://x.example/T0KEN"}]`,
 	})
@@ -26,15 +27,16 @@ func TestDescribe(t *testing.T) {
 	}
 	text := fmt.Sprint(Describe(parsed))
 	for _, want := range []string{
-		"{OPLEDGER_INTERVAL 7m0s}", "{OPLEDGER_EFFECTS page}", "{OPLEDGER_WEBHOOK_SECRET set}", "{GEMINI_API_KEY set}",
-		"{OPLEDGER_GEMINI_API_KEY_SECRET not set}", "{OPLEDGER_RESTORED_AT not set}",
+		"{OPLEDGER_INTERVAL 7m0s}", "{OPLEDGER_EFFECTS page (x.example)}", "{OPLEDGER_GEMINI_API_KEY_SECRET not set}",
+		"{OPLEDGER_JWKS_URL https://w.example/masked?k=masked}", "{OPLEDGER_WEBHOOK_SECRET set}", "{GEMINI_API_KEY set}",
+		"{OPLEDGER_RESTORED_AT not set}",
 		"{OPLEDGER_LOOKUP_MAX_INTERVAL not set}",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in %s", want, text)
 		}
 	}
-	for _, no := range []string{secret, "AIza", "t0ken", "T0KEN", "x.example"} {
+	for _, no := range []string{secret, "AIza", "t0ken", "T0KEN", "hunter2"} {
 		if strings.Contains(text, no) {
 			t.Errorf("%s is in %s", no, text)
 		}

@@ -20,6 +20,8 @@ type Filter struct {
 	// wildcard and stands alone or with Since. Else List reads the operations that the other fields
 	// choose, and leaves out the others.
 	JobKind string
+	// Prefix is what the key begins with, or its id, or the correlation id; matched as a pattern of JobKind is.
+	Prefix  string
 	Pending bool // only operations that have not ended, in due order
 	Dead    bool // only operations with a dead effect; not together with Pending
 	// Conflict chooses operations for which an event named another terminal state than the one that
@@ -67,7 +69,7 @@ func (f Filter) sinceIndexed() bool { return !f.Pending && f.Late.IsZero() && f.
 // changed some since [L5].
 func (f Filter) Counted() bool {
 	_, exact := f.exactKind()
-	return (f.JobKind == "" || exact) && !(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
+	return f.Prefix == "" && (f.JobKind == "" || exact) && !(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
 		(f.Since.IsZero() || f.sinceIndexed())
 }
 
@@ -81,7 +83,7 @@ func (f Filter) exactKind() (string, bool) {
 func (f Filter) matches(rec operation.Record) bool {
 	kind, _ := path.Match(f.JobKind, rec.JobKind) // validate has tried the pattern
 	switch {
-	case f.JobKind != "" && !kind, !f.sinceIndexed() && rec.CreatedAt.Before(f.Since):
+	case f.JobKind != "" && !kind, !f.begins(rec), !f.sinceIndexed() && rec.CreatedAt.Before(f.Since):
 		return false
 	case f.Conflict && !rec.Conflicted(), !f.Late.IsZero() && !rec.Late(f.Late),
 		!f.Unregistered.IsZero() && !rec.Unregistered():
@@ -93,10 +95,17 @@ func (f Filter) matches(rec operation.Record) bool {
 		(f.Collection == "" || f.Collection == rec.Collection)
 }
 
+// begins reports whether a record has the Prefix.
+func (f Filter) begins(rec operation.Record) bool {
+	_, id, _ := strings.Cut(string(rec.Key), "/")
+	return strings.HasPrefix(string(rec.Key), f.Prefix) || strings.HasPrefix(id, f.Prefix) ||
+		strings.HasPrefix(rec.CorrelationID, f.Prefix)
+}
+
 // onlyDead reports whether the filter also finds dead effects without a record, which have no state,
 // collection or job kind.
 func (f Filter) onlyDead() bool {
-	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == ""
+	return f.Dead && f.Prefix == "" && len(f.States) == 0 && f.Collection == "" && f.JobKind == ""
 }
 
 // List returns operations, newest first. With Dead, and without States, Collection and JobKind, the dead

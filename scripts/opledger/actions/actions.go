@@ -167,6 +167,14 @@ func (a *Actions) AbandonIntent(ctx context.Context, id string, d ledger.Decisio
 	})
 }
 
+// ForgetIntent deletes an intent that no operation has, as it was read.
+func (a *Actions) ForgetIntent(ctx context.Context, intent ledger.Intent) (string, error) {
+	if err := a.Ledger.Intents.Forget(ctx, intent); err != nil {
+		return "", err
+	}
+	return "the intent " + phrase.Safe(intent.CorrelationID) + " is deleted", nil
+}
+
 // Waive records that a dead effect needs nothing more. It says which decision stands, which may be an
 // earlier one.
 func (a *Actions) Waive(

@@ -43,6 +43,7 @@ const (
 	ofOperation kind = iota // or to a job, a part, or an effect of them
 	ofDelivery              // in quarantine
 	ofGroup                 // of effects
+	ofIntent
 )
 
 // An outcome is what became of an action.
@@ -54,7 +55,7 @@ type outcome struct {
 }
 
 // table is what an operator can do, in the order of the buttons.
-var table = slices.Concat(jobActions, operationActions, groupActions)
+var table = slices.Concat(jobActions, operationActions, groupActions, intentActions)
 
 // operationActions are what can be done to an operation, an effect or a delivery.
 var operationActions = []action{
@@ -214,15 +215,19 @@ func resolve(ctx context.Context, a *actions.Actions, s subject, d decision) (ou
 
 // line is the command that does the same.
 func (a action) line(s subject) string {
-	delivery := ""
+	delivery, intent := "", ""
 	if s.Delivery != nil {
 		delivery = s.Delivery.ID
+	}
+	if s.Intent != nil {
+		intent = s.Intent.CorrelationID
 	}
 	if s.Group != nil {
 		return a.groupLine(s)
 	}
 	return strings.NewReplacer("NAME", phrase.ShellWord(string(s.Record.Key)), "EFFECT", phrase.ShellWord(s.Effect.Name),
-		"DELIVERY", phrase.ShellWord(delivery)).Replace(a.command) + s.view.StoreFlag()
+		"DELIVERY", phrase.ShellWord(delivery), "CORRELATION-ID", phrase.ShellWord(intent),
+	).Replace(a.command) + s.view.StoreFlag()
 }
 
 // question is the address of the page that asks whether to do it.
@@ -230,6 +235,9 @@ func (a action) question(s subject) string {
 	key := string(s.Record.Key)
 	if s.Delivery != nil {
 		key = s.Delivery.ID
+	}
+	if s.Intent != nil {
+		key = s.Intent.CorrelationID
 	}
 	if s.Group != nil {
 		return link(askPath, "do", a.name, theKey, s.Group.Receiver, "effect", s.Group.Effect)
@@ -252,11 +260,11 @@ func (c *Console) remedies(s subject) (all []remedy) {
 		if !a.can(s) {
 			continue
 		}
+		rarely := []string{"rerun", "forget-intent", pauseJob, cancelJob, redrive, release}
 		resumes := a.name == "lookup" && s.Record.Abandoned != nil // what is rarely wanted
 		r := remedy{
 			Label: a.label, Explains: a.happens[0], Line: a.line(s),
-			First: len(all) == 0 && !slices.Contains([]string{"rerun", pauseJob, cancelJob, redrive, release}, a.name) &&
-				!resumes,
+			First: len(all) == 0 && !slices.Contains(rarely, a.name) && !resumes,
 		}
 		if c.allows(a) {
 			r.Address = a.question(s)

@@ -140,6 +140,10 @@ func (c *Console) subject(r *request, a action, key, effect string) (subject, st
 		group := all.Of(key, effect)
 		s.Group = &group
 		return s, receiversPath, err
+	case ofIntent:
+		intent, err := c.ledger.Intents.Read(r, key)
+		s.Intent = &intent
+		return s, "/console/intents", err
 	case ofOperation:
 	}
 	story, s, err := c.story(r, operation.Key(key), s.view)

@@ -87,6 +87,8 @@ var everyAction = []asked{
 		"batches/stranger, which is not registered, resolved by ada at "},
 	{"resolve-delivery", "/console/quarantined?key=msg_bad", "msg_bad", "", "the delivery msg_bad resolved by ada at "},
 	{"retry", "/console/quarantined?key=msg_bad", "msg_bad", "", "this revision cannot read it either"},
+	{"abandon-intent", "/console/intent?key=night-2", "night-2", "", "intent night-2 abandoned by ada at "},
+	{"forget-intent", "/console/intent?key=night-2", "night-2", "", "the intent night-2 is deleted"},
 	{"cancel", "/console/operation?key=batches%2Frunning", "batches/running", "",
 		"the cancellation of batches/running requested by ada at "},
 	{cancelJob, "/console/operation?key=jobs%2Fnightly", "jobs/nightly", "",
@@ -156,6 +158,10 @@ func (w *world) state(a asked) string {
 		q, _, err := w.Quarantine.Read(w.Context(), a.key)
 		w.do(err)
 		return fmt.Sprint(q.RetriedAt, q.Resolved != nil)
+	}
+	if strings.HasPrefix(a.page, "/console/intent") {
+		intent, err := w.Intents.Read(w.Context(), a.key)
+		return fmt.Sprint(intent.State, intent.Abandoned, err)
 	}
 	story, err := w.Operations.Show(w.Context(), operation.Key(a.key))
 	w.do(err)

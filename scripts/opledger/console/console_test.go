@@ -80,7 +80,7 @@ func TestWrongAddresses(t *testing.T) {
 	}{
 		"/console/operations?state=GONE":      {400, "is not one of PENDING, "},
 		"/console/operations?collection=x":    {400, "is not one of operations, batches"},
-		"/console/operations?show=x":          {400, "none of pending, late, dead, conflict and unregistered"},
+		"/console/operations?show=x":          {400, "none of pending, age, late, dead, conflict and unregistered"},
 		"/console/operations?since=5m":        {400, "night, 24h, 72h and 168h"},
 		"/console/operations?after=x":         {400, "it is not the cursor of a next page"},
 		"/console/operations?job=%5B":         {400, "pattern"},

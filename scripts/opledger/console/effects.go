@@ -51,7 +51,7 @@ func loadEffects(c *Console, r *request) (any, error) {
 		for _, due := range page.Items {
 			p.Rows = append(p.Rows, due.Effect)
 		}
-		p.Broken, p.Next = page.Broken, nextPage("/console/effects", page.Next)
+		p.Broken, p.pager = page.Broken, r.pager("/console/effects", page.Next)
 		paused, by, pauseErr := c.pause(r)
 		if paused {
 			p.Paused, p.Unpause = by, c.unpause()
@@ -77,9 +77,7 @@ func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) erro
 		line += " --error " + phrase.ShellWord(p.Error)
 	}
 	p.Replay = bulk(line, c.view(r).StoreFlag())
-	if page.Next.Path != "" {
-		p.Next = link("/console/effects", "show", "dead", "error", p.Error, "after", phrase.Cursor(page.Next))
-	}
+	p.pager = r.pager("/console/effects", page.Next, "show", "dead", "error", p.Error)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ var functions = template.FuncMap{
 	"conflict":  phrase.Conflict,
 	"pending":   whyPending,
 	"abandoned": phrase.Abandoned,
+	"intent":    phrase.IntentState,
 	"changed":   phrase.Changed,
 	"redriven":  phrase.Redriven,
 	"broken":    phrase.Broken,

@@ -33,12 +33,12 @@ type operationsPage struct {
 	Filtered    bool
 	Rows        []operation.Record
 	Broken      []ledger.Broken
-	Next        string             // the address of the next page; empty at the end
-	Empty       string             // what an empty list means
-	Total       string             // how many the filter finds in all; empty: no index counts them
-	First       []operation.Record // what needs attention, of the first page without a filter
-	ForAll      *bulkCommand       // what can be done to all that the filter finds
-	Remedies    []remedy           // what can be done to one or all of them
+	pager
+	Empty    string             // what an empty list means
+	Total    string             // how many the filter finds in all; empty: no index counts them
+	First    []operation.Record // what needs attention, of the first page without a filter
+	ForAll   *bulkCommand       // what can be done to all that the filter finds
+	Remedies []remedy           // what can be done to one or all of them
 }
 
 // A bulkCommand is what can be done to all that a filter finds.
@@ -53,8 +53,8 @@ const firstRows = 5
 var (
 	showChoices = []choice{
 		{"", "all, newest first"}, {"pending", "pending, by next look-up"},
-		{"late", "pending too long, by age"}, {"dead", "with a dead effect"}, {"conflict", "ended in two ways"},
-		{"unregistered", "not registered"},
+		{"age", "pending, the oldest first"}, {"late", "pending too long, by age"}, {"dead", "with a dead effect"},
+		{"conflict", "ended in two ways"}, {"unregistered", "not registered"},
 	}
 	// sinceChoices are durations, and "night": since 18:00 of the day before, in this machine's zone.
 	sinceChoices = []choice{
@@ -75,12 +75,14 @@ func chosen(query url.Values, now time.Time) (p operationsPage, err error) {
 	}
 	p.State = operation.State(query.Get("state"))
 	p.Filter = ledger.Filter{
-		JobKind: query.Get("job"), Collection: operation.Collection(query.Get("collection")),
+		Prefix: query.Get("find"), JobKind: query.Get("job"), Collection: operation.Collection(query.Get("collection")),
 		Pending: p.Show == "pending", Dead: p.Show == "dead", Conflict: p.Show == "conflict", After: after, Limit: rows,
 	}
 	switch p.Show {
 	case "late":
 		p.Filter.Late = now
+	case "age":
+		p.Filter.Late = now.Add(overview.Ever)
 	case "unregistered":
 		p.Filter.Unregistered = now
 	}
@@ -103,26 +105,27 @@ func loadOperations(c *Console, r *request) (any, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Filtered = p.Filter.JobKind != "" || p.State != "" || p.Filter.Collection != "" || p.Show != "" || p.Since != ""
+	p.Filtered = p.Filter.Prefix != "" || p.Filter.JobKind != "" || p.State != "" || p.Filter.Collection != "" ||
+		p.Show != "" || p.Since != ""
 	p.Empty = p.emptyWords()
 	page, err := c.ledger.Operations.List(r, p.Filter)
 	if err != nil {
 		return p, err
 	}
 	p.Rows, p.Broken = page.Items, page.Broken
+	p.pager = r.pager(operationsPath, page.Next, "state", string(p.State), "collection", string(p.Filter.Collection),
+		"job", p.Filter.JobKind, "show", p.Show, "since", p.Since, "find", p.Filter.Prefix)
 	if page.Next.Path != "" {
-		p.Next = link(operationsPath, "state", string(p.State), "collection", string(p.Filter.Collection),
-			"job", p.Filter.JobKind, "show", p.Show, "since", p.Since, "after", phrase.Cursor(page.Next))
 		p.Empty = "None of those that were read matches these filters. There are more."
 	}
 	p.advise(c.view(r), r.now)
 	return p, errors.Join(p.count(c, r), p.first(c, r))
 }
 
-// count counts what the filter finds, where an index can. To count all operations costs more than it
-// tells.
+// count counts what the filter finds, where an index can. To count all operations, or all pending ones by age,
+// costs more than it tells.
 func (p *operationsPage) count(c *Console, r *request) error {
-	if !p.Filtered || !p.Filter.Counted() {
+	if !p.Filtered || !p.Filter.Counted() || p.Show == "age" {
 		return nil
 	}
 	total, err := c.ledger.Operations.Count(r, p.Filter)
@@ -165,7 +168,7 @@ func (p operationsPage) check(now time.Time) (since time.Time, err error) {
 	case !matchable(p.Filter.JobKind):
 		return since, bad("job kind: %q is no pattern such as nightly-*", p.Filter.JobKind)
 	case !slices.ContainsFunc(showChoices, is(p.Show)):
-		return since, bad("show: %q is none of pending, late, dead, conflict and unregistered", p.Show)
+		return since, bad("show: %q is none of pending, age, late, dead, conflict and unregistered", p.Show)
 	case !slices.ContainsFunc(sinceChoices, is(p.Since)):
 		return since, bad("since: %q is not one of night, 24h, 72h and 168h", p.Since)
 	case p.Since == "":
@@ -200,7 +203,9 @@ func lastEvening(now time.Time) time.Time {
 func (p operationsPage) emptyWords() string {
 	only := p.State == "" && p.Filter.Collection == "" && p.Filter.JobKind == "" && p.Since == ""
 	switch {
-	case p.Show == "pending" && only:
+	case p.Filter.Prefix != "":
+		return "No operation has that name, and none has an id or a correlation id that begins with it."
+	case (p.Show == "pending" || p.Show == "age") && only:
 		return "No operation is waited for."
 	case p.Show == "late" && only:
 		return "No operation is pending for too long."

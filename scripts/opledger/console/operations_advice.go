@@ -12,8 +12,11 @@ import (
 // advise fills in what can be done to the operations that the page shows.
 func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 	store := view.StoreFlag()
+	if p.Filter.Prefix != "" {
+		return // no command chooses by it
+	}
 	switch p.Show {
-	case "pending", "late":
+	case "pending", "age", "late":
 		p.Remedies = []remedy{
 			{Label: "Look up all that is due", Line: "opledger reconcile" + store,
 				Explains: "Makes one pass, as the schedule does."},

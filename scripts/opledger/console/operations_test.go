@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"testing"
 	"time"
@@ -103,5 +104,38 @@ func TestLate(t *testing.T) {
 	says(t, page, "late0", "late2", "late1")
 	if strings.Contains(page, "young") {
 		t.Error("it lists one that is not late")
+	}
+}
+
+// TestPreviousPage: a page leads to the one before it, and that is the same page as before.
+func TestPreviousPage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 3 * rows {
+		w.register(operation.Key(fmt.Sprintf("batches/n%03d", i)), "", "")
+		w.pass(time.Second)
+	}
+	follow := func(page, name string) string {
+		t.Helper()
+		before, _, found := strings.Cut(page, `">`+name+`</a>`)
+		if !found {
+			return ""
+		}
+		return html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):])
+	}
+	first := w.get(operationsPath).Body.String()
+	if follow(first, "Previous page") != "" {
+		t.Error("there is a page before the first")
+	}
+	second := w.get(follow(first, "Next page")).Body.String()
+	third := w.get(follow(second, "Next page")).Body.String()
+	says(t, third, "row-batches/n044", "row-batches/n000")
+	back := w.get(follow(third, "Previous page")).Body.String()
+	says(t, back, "row-batches/n089", "row-batches/n045")
+	if again := follow(back, "Previous page"); again != operationsPath {
+		t.Errorf("the page before the second is %s", again)
+	}
+	if forth := follow(back, "Next page"); forth != follow(second, "Next page") {
+		t.Errorf("%s", forth)
 	}
 }

@@ -16,7 +16,7 @@ func loadQuarantine(c *Console, r *request) (any, error) {
 	}
 	page, err := c.ledger.Quarantine.List(r, ledger.QuarantineFilter{After: after, Limit: rows})
 	return listPage[ledger.Quarantined]{
-		Rows: page.Items, Broken: page.Broken, Next: nextPage("/console/quarantine", page.Next),
+		Rows: page.Items, Broken: page.Broken, pager: r.pager("/console/quarantine", page.Next),
 	}, err
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// search leads to what was searched for: an operation or a job's part, or else an intent, or else to the
-// page of the operation, which says that the ledger has none.
+// search leads to what was searched for: an intent, an operation, a job or a part of it, a delivery in quarantine, or
+// else to the list of what begins so, which says where the ledger has none.
 func (c *Console) search(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), pageTime)
 	defer cancel()
@@ -32,8 +32,29 @@ func (c *Console) find(ctx context.Context, text string) string {
 	} else if !errors.Is(err, ledger.ErrNoIntent) {
 		return link("/console/operation", theKey, text, "q", text) // which shows the error of the store
 	}
-	if name, err := operation.ParseName(text, ""); err == nil {
-		text = string(name.Key) // which may be a bare id: the page finds what it means
+	name, err := operation.ParseName(text, "")
+	if err == nil && c.known(ctx, name) {
+		return link("/console/operation", theKey, string(name.Key), "q", text) // a bare id: the page finds what it means
 	}
-	return link("/console/operation", theKey, text, "q", text)
+	if _, err := c.ledger.Jobs.Read(ctx, operation.Key("jobs/"+text)); err == nil {
+		return link("/console/operation", theKey, "jobs/"+text, "q", text)
+	}
+	if _, _, err := c.ledger.Quarantine.Read(ctx, text); err == nil {
+		return link("/console/quarantined", theKey, text, "q", text)
+	}
+	if err == nil && name.Key.Collection() != "" {
+		text = string(name.Key)
+	}
+	return link(operationsPath, "find", text, "q", text)
+}
+
+// known reports whether the ledger has an operation of that name. What cannot be read is taken for known: its page
+// shows the error.
+func (c *Console) known(ctx context.Context, name operation.Name) bool {
+	found, err := c.ledger.Operations.Find(ctx, name)
+	if err != nil || len(found) == 0 {
+		return err != nil
+	}
+	_, err = c.ledger.Operations.Show(ctx, found[0])
+	return !errors.Is(err, ledger.ErrNotFound)
 }

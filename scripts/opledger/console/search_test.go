@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/opledger/opledger/shared/job"
 )
 
 // TestSearch: any form of a name, a bare id and a correlation id lead to the operation or the intent.
@@ -12,11 +14,13 @@ func TestSearch(t *testing.T) {
 	w := newWorld(t)
 	w.fill()
 	w.register("interactions/done", "", "")
+	w.submit("jobs/small", 10, job.Options{MaxBatches: 1})
 	for text, want := range map[string]string{
 		"batches/dead": "/console/operation?key=batches%2Fdead", "dead": "/console/operation?key=dead",
 		"https://generativelanguage.googleapis.com/v1beta/batches/dead": "/console/operation?key=batches%2Fdead",
 		"night-1": "/console/operation?key=batches%2Fdone", "night-2": "/console/intent?key=night-2",
-		"": "/console/operations",
+		"": "/console/operations", "msg_bad": "/console/quarantined?key=msg_bad",
+		"small": "/console/operation?key=jobs%2Fsmall", "batches/fa": "/console/operations?find=batches%2Ffa",
 	} {
 		answer := w.get(link("/console/search", "q", text))
 		if got := answer.Header().Get("Location"); answer.Code != http.StatusSeeOther || !strings.HasPrefix(got, want) {
@@ -26,6 +30,16 @@ func TestSearch(t *testing.T) {
 	if body := w.get("/console/operation?key=dead").Body.String(); !strings.Contains(body, "<code>batches/dead</code>") {
 		t.Errorf("a bare id: %s", body)
 	}
+	for find, want := range map[string]string{
+		"batches/fa": "batches/failing", "fai": "batches/failing", "night-": "batches/done",
+	} {
+		if body := w.get("/console/operations?find=" + find).Body.String(); !strings.Contains(body, "row-"+want) ||
+			strings.Contains(body, "row-batches/missing") {
+			t.Errorf("%s: %s", find, body)
+		}
+	}
+	says(t, w.get("/console/operations?find=nothing").Body.String(), "No operation has that name")
+	says(t, w.get("/console/operation?key=batches/none").Body.String(), "No operation has that name.")
 	if body := w.get("/console/operation?key=done").Body.String(); !strings.Contains(body, "interactions%2Fdone") ||
 		!strings.Contains(body, "batches%2Fdone") {
 		t.Errorf("an id of two collections: %s", body)

@@ -25,7 +25,9 @@ type subject struct {
 	Part *job.Part
 	// Group is the effects that one receiver gets; nil: none.
 	Group *receivers.Group
-	view  phrase.EffectView
+	// Intent is the submitter's; nil: none.
+	Intent *ledger.Intent
+	view   phrase.EffectView
 }
 
 // storySubject is the operation that a story is about.
@@ -44,7 +46,7 @@ func (s subject) with(e ledger.Effect) subject {
 
 // ofOperation reports whether the subject is an operation itself.
 func (s subject) ofOperation() bool {
-	return s.Effect.Name == "" && s.Delivery == nil && s.Group == nil
+	return s.Effect.Name == "" && s.Delivery == nil && s.Group == nil && s.Intent == nil
 }
 
 // isJob reports whether the subject is a job, or an effect of it.
@@ -66,6 +68,8 @@ func (s subject) withheld() bool {
 // Seen is what a question was asked about, in words. While it stays the same, so does the answer.
 func (s subject) Seen() string {
 	switch {
+	case s.Intent != nil:
+		return phrase.IntentState(*s.Intent)
 	case s.Group != nil:
 		return fmt.Sprintf("%d dead, %d backing off", len(s.Group.Dead), len(s.Group.Failing))
 	case s.Delivery != nil && s.Delivery.Resolved != nil:

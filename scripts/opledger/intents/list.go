@@ -80,7 +80,7 @@ func listIntents(
 // intentState is the state of an intent, with the operator who abandoned it, and whether Gemini's list
 // has shown that nothing was submitted.
 func intentState(intent ledger.Intent) string {
-	words := string(intent.State)
+	words := phrase.IntentState(intent)
 	if decision, ok := intent.Decision(); ok {
 		words += " by " + phrase.Safe(decision.By)
 	}

@@ -72,7 +72,7 @@ $`).MatchString(s.Out) {
 	})
 	s = commandtest.Run(t, variables, "intent", "list").Want(t, terminal.ExitDone)
 	if !regexp.MustCompile(
-		`\nc-1 +ABANDONED +batches +nightly +\d+s +` + commandtest.LocalPattern + ` +` + commandtest.LocalPattern +
+		`\nc-1 +GIVEN UP +batches +nightly +\d+s +` + commandtest.LocalPattern + ` +` + commandtest.LocalPattern +
 			`\nc-2`).MatchString(s.Out) {
 		t.Errorf("%s", s.Out)
 	}

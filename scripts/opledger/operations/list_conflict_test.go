@@ -32,7 +32,8 @@ func TestListConflicts(t *testing.T) {
 		Says(t, "FAILED was reported by webhook on ", "and not applied: SUCCEEDED stands")
 	s = commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed,
 		"opledger: an operator is needed: 1 operation that ended in two ways within the last week\n")
-	s.Says(t, "within a week, the newest ", ": batches/a\n", "opledger list --conflict")
+	s.Says(t, "within a week, the newest ", ": batches/a\n",
+		"opledger list --conflict --store "+f.Store(), "  conflicts\n")
 	s = commandtest.Run(t, nil, "status", "--json", "--store", f.Store()).Want(t, terminal.ExitFailed)
 	var o overview.Overview
 	commandtest.OneObject(t, s.Out, &o)

@@ -41,8 +41,8 @@ func TestListPending(t *testing.T) {
 
 	s := commandtest.Run(t, variables, "list", "--pending").Want(t, terminal.ExitDone)
 	at := commandtest.LocalPattern
-	want := regexp.MustCompile(`^OPERATION +STATE +JOB KIND +AGE +LOOK-UPS +NEXT LOOK-UP +WHY
-(?s:.*)` + running + ` +RUNNING +nightly +1d02h +1 +` + at + ` +Gemini runs it`)
+	want := regexp.MustCompile(`^OPERATION +STATE +CORRELATION ID +JOB KIND +AGE +LOOK-UPS +NEXT LOOK-UP +WHY
+(?s:.*)` + running + ` +RUNNING +- +nightly +1d02h +1 +` + at + ` +Gemini runs it`)
 	if !want.MatchString(s.Out) {
 		t.Errorf("%s", s.Out)
 	}

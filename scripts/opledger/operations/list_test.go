@@ -28,10 +28,10 @@ func TestListTable(t *testing.T) {
 		t.Errorf("stderr %q, want %q", s.Err, want)
 	}
 	at := commandtest.LocalPattern
-	want := regexp.MustCompile(`^OPERATION +STATE +JOB KIND +SUBMITTED +SETTLED +BY +LOOK-UPS +EFFECTS
-batches/stranger +FAILED \(unregistered\) +- +- +` + at + ` +webhook +0 +-
-operations/second +PENDING +test +` + at + ` +- +- +0 +-
-batches/first +SUCCEEDED +test +` + at + ` +` + at + ` +webhook +0 +log open
+	want := regexp.MustCompile(`^OPERATION +STATE +CORRELATION ID +JOB KIND +SUBMITTED +SETTLED +BY +LOOK-UPS +EFFECTS
+batches/stranger +FAILED \(unregistered\) +- +- +- +` + at + ` +webhook +0 +-
+operations/second +PENDING +- +test +` + at + ` +- +- +0 +-
+batches/first +SUCCEEDED +- +test +` + at + ` +` + at + ` +webhook +0 +log open
 $`)
 	if !want.MatchString(s.Out) {
 		t.Errorf("the table is\n%s", s.Out)

@@ -25,8 +25,8 @@ func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) err
 	return err
 }
 
-// ever is later than any operation is late first.
-const ever = 100 * 365 * 24 * time.Hour
+// Ever is later than any operation is late first.
+const Ever = 100 * 365 * 24 * time.Hour
 
 // readLate reads the pending operations that are late, as list --late shows them, and where none is, the
 // one that will be late first.
@@ -58,7 +58,7 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 // readSoonLate reads the pending operation that is, or will be, late first, behind at most so many that cannot
 // be read.
 func (o *Overview) readSoonLate(ctx context.Context, l ledger.Reading, most int) error {
-	filter := ledger.Filter{Late: o.At.Add(ever), Limit: 1}
+	filter := ledger.Filter{Late: o.At.Add(Ever), Limit: 1}
 	for range most + 1 {
 		page, err := l.Operations.List(ctx, filter)
 		if err != nil {

@@ -82,6 +82,18 @@ var operationList = []ledgerTest{
 			w.Error("a pattern that is none was accepted")
 		}
 	}},
+	{"by what a key, an id or a correlation id begins with, which no index counts", func(w *world) {
+		w.many(12)
+		correlated := w.registration()
+		correlated.Name, correlated.CorrelationID = nameOf(w, "batches/x"), "night-7"
+		if _, err := w.ledger().Operations.Register(w.ctx, correlated); err != nil {
+			w.Fatal(err)
+		}
+		for prefix, want := range map[string]int{"batches/n0": 10, "n0": 10, "n11": 1, "night-": 1, "0": 0} {
+			equal(w, prefix, len(w.list(ledger.Filter{Prefix: prefix})), want)
+		}
+		equal(w, "counted", ledger.Filter{Prefix: "n0"}.Counted(), false)
+	}},
 	{"a search that finds nothing ends, and says where to continue [L4]", func(w *world) {
 		w.many(1)
 		endless := &endless{Store: w.store}
