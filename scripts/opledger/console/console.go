@@ -46,7 +46,7 @@ type Options struct {
 // costs more than 60 reads.
 const (
 	FirestoreMost = 4
-	FirestoreEnds = 8
+	FirestoreEnds = 6
 )
 
 // Limited returns the options with the limits that fit their ledger: a page of a SQLite file costs
