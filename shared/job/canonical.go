@@ -25,6 +25,8 @@ type CanonicalOptions struct {
 	// Job has the bounds of a batch, and the model that a request may name; without a model, the first that
 	// a request names, and then the first request says whether all are of embeddings. Zero fields take their defaults.
 	Job Options
+	// Allowed is what Gemini takes of the model at once: the batches are cut by it, too.
+	Allowed Allowed
 	// Check, if there is one, says what is wrong with a request beside its form, such as its schema.
 	Check func(Request) error
 
@@ -94,6 +96,7 @@ type canonical struct {
 	lines    int64        // that were read of all inputs
 	seen     keyLines     // the lines are counted through all inputs
 	text     bytes.Buffer // the line that is written
+	sizes    []uint32     // of the lines, where what is allowed asks for them
 	problems InputProblems
 }
 
@@ -166,6 +169,9 @@ func (c *canonical) line(line []byte) error {
 	c.summary.Bytes += size
 	c.summary.Tokens += r.tokens(int64(body))
 	c.summary.Largest = max(c.summary.Largest, size)
+	if c.options.Allowed != (Allowed{}) {
+		c.sizes = append(c.sizes, uint32(size)) //nolint:gosec // at most MaxLineBytes
+	}
 	c.batch(c.cutter.Add(size))
 	_, err := c.text.WriteTo(c.out)
 	return err //nolint:wrapcheck // the caller says what was written
@@ -215,9 +221,24 @@ func (c *canonical) batch(batch Source, ok bool) {
 	}
 }
 
+// recut cuts the input again by what is allowed: how many tokens a byte has is known once all of it was read.
+func (c *canonical) recut() {
+	j := Job{Options: c.options.Job, Input: Input{Bytes: c.summary.Bytes, Tokens: c.summary.Tokens}}
+	o := j.Within(c.options.Allowed)
+	if len(c.sizes) == 0 || o.MaxBytesPerBatch == c.options.Job.WithDefaults().MaxBytesPerBatch {
+		return
+	}
+	c.cutter, c.batches, c.summary.Batches = NewCutter(o, "", 0), 0, nil
+	for _, size := range c.sizes {
+		c.batch(c.cutter.Add(int64(size)))
+	}
+	c.batch(c.cutter.Rest())
+}
+
 // finish returns what came of all inputs.
 func (c *canonical) finish() (Summary, error) {
 	c.batch(c.cutter.Rest())
+	c.recut()
 	whole := func(field, format string, args ...any) {
 		c.problems.add(InputProblem{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}

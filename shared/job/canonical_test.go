@@ -201,3 +201,37 @@ func TestCanonicalizeMemory(t *testing.T) {
 	}
 	t.Logf("%d requests hold %d bytes", requests, held)
 }
+
+// TestCanonicalizeAllowed: batches are counted as the split cuts them, whose tokens a model's quota bounds.
+func TestCanonicalizeAllowed(t *testing.T) {
+	t.Parallel()
+	var input strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&input, `{"key":"k%d","request":{"contents":[{"parts":[{"text":"%s"}]}]}}`+"\n", i,
+			strings.Repeat("x", i%97))
+	}
+	allowed := job.Allowed{Quota: 5000}
+	read := func(allowed job.Allowed) job.Summary {
+		summary, err := job.Canonicalize(io.Discard, func(yield func(string, io.Reader) bool) {
+			yield("input", strings.NewReader(input.String()))
+		}, job.CanonicalOptions{Allowed: allowed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return summary
+	}
+	all, within := read(job.Allowed{}), read(allowed)
+	j := job.Job{Input: job.Input{Bytes: all.Bytes, Tokens: all.Tokens}}
+	cutter := job.NewCutter(j.Within(allowed), "", 0)
+	var want []job.Source
+	for line := range strings.Lines(input.String()) {
+		if done, ok := cutter.Add(int64(len(line))); ok {
+			want = append(want, done)
+		}
+	}
+	rest, _ := cutter.Rest()
+	want = append(want, rest)
+	if len(all.Batches) != 1 || len(want) < 20 || !slices.Equal(within.Batches, want) || within.SHA256 != all.SHA256 {
+		t.Errorf("%d batches, then %d, want %d", len(all.Batches), len(within.Batches), len(want))
+	}
+}

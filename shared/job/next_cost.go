@@ -4,12 +4,12 @@ package job
 const assumedOutput = 1000
 
 // estimate is what the batch of a part is taken to cost, in dollars: as much per request as the batches of the job that
-// were counted, and before the first by the size of the requests and an assumed output.
+// were counted, and before the first by the tokens that were estimated of the input and an assumed output.
 func (n *next) estimate(p Part) float64 {
 	if j := n.Job; j.Sent > 0 {
 		return j.Price.Cost(j.Usage) / float64(j.Sent) * float64(p.Requests)
 	}
-	return n.Job.Price.Cost(Usage{Input: p.Bytes / 4, Output: assumedOutput * p.Requests})
+	return n.Job.Price.Cost(Usage{Input: n.Job.Tokens(p.Bytes), Output: assumedOutput * p.Requests})
 }
 
 // committed is what the job has spent by the tokens that were counted, and what is reserved for the parts that run:

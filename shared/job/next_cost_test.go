@@ -94,3 +94,14 @@ func TestNextCostsRaised(t *testing.T) {
 		t.Errorf("without a price: %+v", step)
 	}
 }
+
+// TestNextCostsByTokens: before the first batch is counted, its input counts as its submitter has estimated it.
+func TestNextCostsByTokens(t *testing.T) {
+	for limit, held := range map[float64]bool{0.13: true, 0.14: false} {
+		j, open := costing(limit, job.Planned)
+		j.Input.Bytes, j.Input.Tokens = 8000, 8000 // a token for a byte, so that its 4,000 bytes have 4,000
+		if step := job.Next(midnight, j, open, false, room(10)); (step.Job.Hold != nil) != held {
+			t.Errorf("within $%.2f: %+v", limit, step.Job.Hold)
+		}
+	}
+}

@@ -131,8 +131,9 @@ func (n *next) references() {
 		if would := found.Refused + found.Open; found.Open > 0 && would > found.Held && !n.Job.Ending() &&
 			n.Job.Options.MaxFailures.Exceeded(would, n.Job.Input.Requests) {
 			found.Held = would
-			n.hold(HeldByReferences, "%d requests name files or caches that Gemini does not have any more, such as %s, and "+
-				"--max-failures allows %s", found.Open, found.First, n.Job.Options.MaxFailures.orZero())
+			n.hold(HeldByReferences, "%d of %d requests name files or caches that Gemini does not have any more, such as "+
+				"%s, and --max-failures allows %s", found.Open, n.Job.Input.Requests, found.First,
+				n.Job.Options.MaxFailures.orZero())
 		}
 		n.Job.References = found
 		return true

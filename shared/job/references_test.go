@@ -112,8 +112,8 @@ func TestNextHoldsForReferences(t *testing.T) {
 	}
 	j.Options.MaxFailures = ""
 	step := job.Next(midnight, j, slices.Clone(open), false, room(5))
-	want := "2 requests name files or caches that Gemini does not have any more, such as files/a, and --max-failures " +
-		"allows 0"
+	want := "2 of 10 requests name files or caches that Gemini does not have any more, such as files/a, and " +
+		"--max-failures allows 0"
 	if h := step.Job.Hold; h == nil || h.Reason != job.HeldByReferences || h.Why != want || !step.Job.AlertsHold() {
 		t.Fatalf("%+v", h)
 	}

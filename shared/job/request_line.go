@@ -42,6 +42,15 @@ func SplitLine(line []byte) (Request, error) {
 	return Request{Key: key, Body: body[:last]}, nil
 }
 
+// Embeds reports whether a request is of an embedding: it has content, and no contents.
+func (r Request) Embeds() bool {
+	content, contents := false, false
+	jsonscan.New(r.Body).Object(func(name []byte) {
+		content, contents = content || string(name) == "content", contents || string(name) == "contents"
+	})
+	return content && !contents
+}
+
 // quoted reads the JSON text at the beginning of text, and returns where it ends; 0 where there is none.
 func quoted(text []byte) (content string, end int) {
 	if len(text) == 0 || text[0] != '"' {

@@ -175,7 +175,7 @@ func (v jobView) Cost() string {
 	}
 	words := "nothing was counted yet"
 	if v.EstimatedCost > 0 {
-		words = "about " + phrase.Dollars(v.EstimatedCost)
+		words = phrase.AboutDollars(v.EstimatedCost)
 	}
 	if v.Options.MaxCost > 0 {
 		words += ", of at most " + phrase.Dollars(v.Options.MaxCost)

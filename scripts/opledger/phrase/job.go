@@ -2,8 +2,6 @@ package phrase
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -35,12 +33,20 @@ func EstimatedTokens(n int64) string {
 	}
 }
 
-// Dollars is an amount of money: "$1,234.50", and below a cent "$0.00042".
+// Dollars is an amount of money: "$1,234.50", and below a cent "less than $0.01".
 func Dollars(amount float64) string {
-	if amount != 0 && math.Abs(amount) < 0.01 {
-		return "$" + strconv.FormatFloat(amount, 'f', 6, 64)
+	if amount > 0 && amount < 0.01 {
+		return "less than $0.01"
 	}
 	return "$" + humanize.FormatFloat("#,###.##", amount)
+}
+
+// AboutDollars is an estimate: "about $1,234.50", and below a cent "less than $0.01".
+func AboutDollars(amount float64) string {
+	if amount > 0 && amount < 0.01 {
+		return Dollars(amount)
+	}
+	return "about " + Dollars(amount)
 }
 
 // EstimatedCost says what a job will cost, as far as that is known before it runs.
@@ -94,7 +100,7 @@ func Progress(p progress.Progress) string {
 		add("%s", Tokens(tokens))
 	}
 	if p.EstimatedCost > 0 {
-		add("about %s", Dollars(p.EstimatedCost))
+		add("%s", AboutDollars(p.EstimatedCost))
 	}
 	return strings.Join(append(words, standing(p)...), " · ")
 }

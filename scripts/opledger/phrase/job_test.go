@@ -89,6 +89,8 @@ func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
 		"0": phrase.Number(0), "999": phrase.Number(999), "1,000": phrase.Number(1000), "1,234,567": phrase.Number(1234567),
 		"1 batch": phrase.Amount(1, "batch"), "12 batches": phrase.Amount(12, "batch"),
+		"$0.00": phrase.Dollars(0), "less than $0.01": phrase.Dollars(8e-5), "$1,234.50": phrase.Dollars(1234.5),
+		"about $0.01":      phrase.AboutDollars(0.01),
 		"120,000 requests": phrase.Amount(120_000, "request"), "2 deliveries": phrase.Amount(2, "delivery"),
 		"1 token": phrase.Tokens(1), "999,999 tokens": phrase.Tokens(999_999), "1.0 M tokens": phrase.Tokens(1_000_000),
 		"about 1 input token": phrase.EstimatedTokens(1), "about 9,999 input tokens": phrase.EstimatedTokens(9999),

@@ -61,7 +61,8 @@ func (f *jobFlags) run(ctx context.Context, outside terminal.Environment, args [
 	if err != nil {
 		return err
 	}
-	in := jobInput{outside: outside, args: args, emulator: settings.Handlers.StorageEmulator, flags: f}
+	in := jobInput{outside: outside, args: args, emulator: settings.Handlers.StorageEmulator, flags: f,
+		quotas: settings.Ledger.EnqueuedTokens}
 	if f.dryRun {
 		summary, err := in.canonicalize(ctx, io.Discard, request)
 		if err != nil {

@@ -67,13 +67,17 @@ type jobInput struct {
 	args     []string
 	emulator string // as in storage.Open
 	flags    *jobFlags
+	quotas   job.Quotas
 }
 
 // canonicalize reads the inputs, and writes their requests to w. What is wrong with them is an error of usage.
 func (in jobInput) canonicalize(ctx context.Context, w io.Writer, request ledger.JobRequest) (job.Summary, error) {
 	p := terminal.NewProgress(in.outside)
 	defer p.End()
-	o := job.CanonicalOptions{KeyField: in.flags.keyField, Job: request.Options}
+	o := job.CanonicalOptions{
+		KeyField: in.flags.keyField, Job: request.Options,
+		Allowed: job.Allowed{Quota: in.quotas[job.ModelName(request.Options.Model)]},
+	}
 	if request.Options.Validate != "" {
 		checks := check.NewChecks(request.Options.Validate)
 		o.Check = func(r job.Request) error {

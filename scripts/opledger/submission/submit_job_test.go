@@ -150,6 +150,9 @@ func TestSubmitJobDryRun(t *testing.T) {
 	}
 	commandtest.Run(t, variables, jobArgs(input, "--dry-run", "--pilot", "7")...).Want(t, terminal.ExitDone).Says(t,
 		"25 requests, 2 batches, ", "\nfirst 7 requests; the rest if at most 5% of them are not done\n")
+	quota := append(variables, "OPLEDGER_ENQUEUED_TOKENS=other=7 gemini-3.5-flash=1000")
+	commandtest.Run(t, quota, jobArgs(input, "--dry-run")...).Want(t, terminal.ExitDone).Says(t,
+		"25 requests, 4 batches, ") // each of a tenth of the quota
 	var told struct{ Requests, Bytes, Tokens, Batches, MostSent int64 }
 	s = commandtest.Run(t, variables, jobArgs(input, "--dry-run", "--json", "--max-attempts", "1")...)
 	commandtest.OneObject(t, s.Want(t, terminal.ExitDone).Out, &told)

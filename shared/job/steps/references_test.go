@@ -177,7 +177,7 @@ func TestReferencesHold(t *testing.T) {
 			w.later(interval)
 			j := w.job()
 			if j.Hold == nil || j.Hold.Reason != job.HeldByReferences || j.Parts != 2 || len(w.sim.Batches()) > 0 ||
-				!strings.HasPrefix(j.Hold.Why, "2 requests name files or caches that Gemini does not have any more, such as ") {
+				!strings.HasPrefix(j.Hold.Why, "2 of 3 requests name files or caches that Gemini does not have any more") {
 				t.Fatalf("%+v", j.Hold)
 			}
 			if alerts := w.alerts(); !slices.Equal(alerts, []string{"job-held"}) {
@@ -215,7 +215,7 @@ func TestReferencesExpireInARound(t *testing.T) {
 	}
 	w.learn()
 	w.later(interval)
-	if j := w.job(); j.Hold == nil || !strings.HasPrefix(j.Hold.Why, "1 requests name") || len(w.sim.Batches()) != 1 {
+	if j := w.job(); j.Hold == nil || !strings.HasPrefix(j.Hold.Why, "1 of 2 requests name") || len(w.sim.Batches()) != 1 {
 		t.Fatalf("%+v, %d batches", j.Hold, len(w.sim.Batches()))
 	}
 	if err := w.ledger.Jobs.Resume(t.Context(), nightly, ledger.Decision{By: "ada", Why: "a test"}); err != nil {

@@ -127,6 +127,9 @@ func (s *splitting) check(line []byte) string {
 	if err != nil {
 		return err.Error()
 	}
+	if embeds := request.Embeds(); !s.job.Input.Checked && embeds != s.job.Options.Embed {
+		return fmt.Sprintf("the job has embed=%t, and %q is of an embedding: %t", s.job.Options.Embed, request.Key, embeds)
+	}
 	hash := operation.HashKey(request.Key)
 	if _, twice := s.seen[hash]; twice {
 		return fmt.Sprintf("the key %q stands on an earlier line, too", request.Key)

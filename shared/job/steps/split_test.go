@@ -23,13 +23,17 @@ func TestInvalidInput(t *testing.T) {
 		requests int64
 		says     string
 	}{
-		"a key twice":                      {two + "\n" + requestOf("k0000") + "\n", 3, `line 3: the key "k0000" stands`},
-		"no key":                           {two + "\n{\"request\":{}}\n", 3, "line 3: "},
-		"a carriage return":                {two + "\r\n", 2, "line 2: "},
-		"an empty line":                    {two + "\n\n", 3, "line 3: "},
-		"too few requests":                 {two + "\n", 3, "it has 2 requests, not 3"},
-		"no newline":                       {two, 2, "its last line has no newline"},
-		"more than may be":                 {strings.Join(requests(7), "\n") + "\n", 7, "it would be more than 3 batches"},
+		"a key twice":       {two + "\n" + requestOf("k0000") + "\n", 3, `line 3: the key "k0000" stands`},
+		"no key":            {two + "\n{\"request\":{}}\n", 3, "line 3: "},
+		"a carriage return": {two + "\r\n", 2, "line 2: "},
+		"an empty line":     {two + "\n\n", 3, "line 3: "},
+		"too few requests":  {two + "\n", 3, "it has 2 requests, not 3"},
+		"no newline":        {two, 2, "its last line has no newline"},
+		"more than may be":  {strings.Join(requests(7), "\n") + "\n", 7, "it would be more than 3 batches"},
+		"an embedding": {
+			two + "\n" + `{"key":"k0002","request":{"content":{"parts":[{"text":"x"}]}}}` + "\n", 3,
+			`line 3: the job has embed=false`,
+		},
 		"two lines at its end, cut before": {strings.Join(append(requests(5), "no JSON"), "\n") + "\n", 6, "line 6: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -157,12 +157,12 @@ var jobDecisions = []ledgerTest{
 		}},
 	{"a job that may cost so much needs a price, is held at its limit, and goes on with a higher one [J10]",
 		func(w *world) {
-			request := JobRequest(2, job.Options{MaxRequestsPerBatch: 1, MaxCost: 0.01})
+			request := JobRequest(2, job.Options{MaxRequestsPerBatch: 1, MaxCost: 0.0101})
 			if _, err := w.ledger().Jobs.Submit(w.ctx, request); !errors.Is(err, operation.ErrSubmission) {
 				w.Errorf("without a price: %v", err)
 			}
 			w.settings.Prices = job.Prices{"gemini-3.5-flash": {Input: 10, Output: 10}}
-			w.submitJob(2, job.Options{MaxCost: 0.01})
+			w.submitJob(2, job.Options{MaxCost: 0.0101})
 			w.cut()
 			equal(w, "the first", w.part(1).State, job.Starting)
 			equal(w, "the second", w.part(2).State, job.Planned)
@@ -178,7 +178,7 @@ var jobDecisions = []ledgerTest{
 			most := 0.02
 			j, err := w.ledger().Jobs.Change(w.ctx, nightly, job.Limits{MaxCost: &most}, cancelling)
 			w.must("Change", err)
-			equal(w, "what", j.Changes[0].What, "maxCost 0.01 → 0.02")
+			equal(w, "what", j.Changes[0].What, "maxCost 0.0101 → 0.02")
 			equal(w, "the second, paused", w.part(2).State, job.Planned)
 			w.must("Resume", w.ledger().Jobs.Resume(w.ctx, nightly, cancelling))
 			equal(w, "the second, then", w.part(2).State, job.Starting)
