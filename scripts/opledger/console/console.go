@@ -25,6 +25,8 @@ type Options struct {
 	Location config.Store
 	// Version says which build shows the pages; empty: they do not say it.
 	Version string
+	// Serve is the line that started serve, where this is its process; empty: it is another.
+	Serve string
 	// Receivers are the hosts that get effects, as far as the settings name them, by the effect's name.
 	Receivers map[string]string
 	// Settings are what this process decides by, in the order in which they are shown.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
@@ -41,7 +42,8 @@ func loadPasses(c *Console, r *request) (any, error) {
 // unpause is how to end a pause: by a setting, which is nothing that a ledger holds.
 func (c *Console) unpause() []remedy {
 	serve := remedy{
-		Label: "End the pause of serve", Line: "OPLEDGER_EFFECTS_PAUSED=false opledger serve",
+		Label: "End the pause of serve", Line: "OPLEDGER_EFFECTS_PAUSED=false " +
+			cmp.Or(c.options.Serve, "opledger serve"+c.options.Effects.StoreFlag()),
 		Explains: "This ledger is a SQLite file, which opledger serve works on. Start serve again without the pause.",
 	}
 	if c.options.Location.IsFile() {

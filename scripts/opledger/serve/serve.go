@@ -27,6 +27,7 @@ type serveFlags struct {
 	simulate      simulateFlags
 	schedule, act bool
 	check         bool
+	line          string // the command, as it was called
 }
 
 // New makes opledger serve.
@@ -56,7 +57,10 @@ func New(outside terminal.Environment) *cobra.Command {
 			"  opledger serve --webhook-listen 127.0.0.1:8081 --metrics-listen :9464\n" +
 			"  opledger serve --host 0.0.0.0 --allow-host ledger.example",
 		Args: terminal.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, outside) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.line = terminal.CommandLine(cmd)
+			return f.run(cmd, outside)
+		},
 	}
 	open.StoreFlag(cmd, &outside)
 	cmd.Flags().BoolVar(&f.check, "check", false,
@@ -174,7 +178,7 @@ func (f *serveFlags) options(
 		Log: logging.New(outside.Err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
 		Console: true, Location: where.Store, StoreFlag: where.String(), Operator: operator,
-		Key: rand.Text(), Version: terminal.Version(),
+		Command: f.line, Key: rand.Text(), Version: terminal.Version(),
 	}
 	if !f.schedule {
 		options.Schedule = 0

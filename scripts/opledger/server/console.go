@@ -77,7 +77,7 @@ func (s *Server) newConsole() {
 		},
 		Location: s.options.Location, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
 		Log: s.options.Log, Version: s.options.Version,
-		Receivers: spec.Receivers(s.settings.Ledger.Effects),
+		Serve: s.options.Command, Receivers: spec.Receivers(s.settings.Ledger.Effects),
 	}
 	if s.options.Operator != "" {
 		options.Actions = s.Actions()

@@ -99,6 +99,8 @@ type Options struct {
 	Location config.Store
 	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
 	StoreFlag string
+	// Command is the line that started this process, for the console to say how it is started again.
+	Command string
 	// FollowPause keeps the pause of another process: without a Publisher, no effect is run here while
 	// the ledger says that effects are paused.
 	FollowPause bool
