@@ -138,9 +138,11 @@ func plain(value *firestorepb.Value, loose []string) {
 
 var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(Z|\+00:00)`)
 var anyDuration = regexp.MustCompile(`within [0-9.hms]+`)
+var anyAfter = regexp.MustCompile(`"After":\d+`) // of a receipt, between two times of the store
 
 func plainText(text string) string {
 	text = anyDuration.ReplaceAllString(anyTime.ReplaceAllString(text, "TIME"), "within a while")
+	text = anyAfter.ReplaceAllString(text, `"After":"a while"`)
 	return strings.ReplaceAll(text, ":  ", ": ") // protojson varies its spaces
 }
 
