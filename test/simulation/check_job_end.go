@@ -59,6 +59,9 @@ func (c *checker) endJob(s *submission) {
 	for _, key := range keysOf(c.running().Parts) {
 		c.must(c.w.submissionOf(key) != s, "%s has ended, and %s has its place still [J10]", s.key, key)
 	}
+	for _, held := range c.running().HeldJobs() {
+		c.must(held.Job != s.key, "%s has ended, and is listed as held still [J11]", s.key)
+	}
 	for _, b := range s.batches {
 		c.batchOfJob(b)
 	}

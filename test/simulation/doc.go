@@ -116,7 +116,8 @@
 // creates a batch (check_job_batch.go): its intent is there [J3], its creation is counted [J5], no other batch of
 // its requests runs [J2], or has answered them for good [J4], and its job was not held two minutes before, nor past
 // its deadline [J11, J12]. At rest (check_job_end.go): the results have each key once [J7], with what Gemini has
-// answered to it [J9]; merged with those of its redrives, too, each from the last of these jobs [J14].
+// answered to it [J9]; merged with those of its redrives, too, each from the last of these jobs [J14]; no job is listed
+// as held that has ended [J11].
 //
 // What these schedules can never do: job storage that is out of date, or damaged. An input that is
 // not canonical. Results of more than one chunk, but where a process is told to stop; an upload in
