@@ -73,11 +73,11 @@ func (l *protocol) listing(alert Alert, jobKind string) []Rule {
 // planAlert plans the effects of an alert about rec, for the rules that list it. Their number is
 // one higher than any that the record names, so that neither a new period nor another AlertEvery
 // reuses a number. An effect that exists although the record does not name it belongs to a former
-// record, and is not planned again [L3].
+// record, and is not planned again [L3]. report is that on the job where rec is a job's; nil: it is read.
 func (l *protocol) planAlert(
-	ctx context.Context, rec operation.Record, alert Alert, notice Notice, now time.Time,
-) (plan, error) {
-	p := plan{record: rec}
+	ctx context.Context, rec operation.Record, alert Alert, notice Notice, report *JobReport, now time.Time,
+) (_ plan, err error) {
+	p := plan{record: rec, job: report}
 	var names []string
 	run := alert.kind() + "-" + strconv.Itoa(lastAlert(rec, alert)+1)
 	for _, rule := range l.listing(alert, rec.JobKind) {
@@ -87,6 +87,9 @@ func (l *protocol) planAlert(
 		return p, nil
 	}
 	existing, err := l.effects(ctx, rec.Key, names)
+	if err == nil && report == nil {
+		p.job, err = l.jobReport(ctx, rec)
+	}
 	if err != nil {
 		return plan{}, err
 	}

@@ -21,8 +21,9 @@ type Payload struct {
 	IdempotencyKey string             `json:"idempotencyKey"`
 	// TraceParent is the trace in which the operation was submitted.
 	TraceParent operation.TraceParent `json:"traceParent,omitempty"`
-	// Alert is set for an alert only.
-	Alert *Notice `json:"alert,omitempty"`
+	// Alert is set for an alert only, and Job for a job.
+	Alert *Notice    `json:"alert,omitempty"`
+	Job   *JobReport `json:"job,omitempty"`
 }
 
 // WithheldMessage is the log message where effects were withheld [L3].
@@ -32,6 +33,7 @@ const WithheldMessage = "effects were withheld: the operation ended longer ago t
 // A plan holds the effects that one commit adds to an operation.
 type plan struct {
 	record   operation.Record // which names the effects
+	job      *JobReport       // where the record is a job's
 	writes   []Write
 	messages []Message
 	withheld int // how many effects are not planned because the end is too long ago
@@ -55,9 +57,15 @@ func (l *protocol) plan(
 			names = append(names, rule.Name)
 		}
 	}
-	late := len(names) > 0 && !rec.IsPart() && l.late(before, rec, bound)
+	if len(names) == 0 {
+		return p, nil
+	}
+	var err error
+	if p.job, err = l.jobReport(ctx, rec); err != nil {
+		return plan{}, err
+	}
+	late := !rec.IsPart() && l.late(before, rec, bound)
 	if late { // no commit will conflict with existing effects, so they are read here
-		var err error
 		if existing, err = l.effects(ctx, rec.Key, names); err != nil {
 			return plan{}, err
 		}
@@ -118,7 +126,7 @@ func (l *protocol) late(before, rec operation.Record, bound Intent) bool {
 
 // add plans the effect called name, for the plan's record in its present state.
 func (p *plan) add(l *protocol, name string, notice *Notice, now time.Time) error {
-	effect, err := newEffect(p.record, name, notice, now)
+	effect, err := newEffect(p.record, name, notice, p.job, now)
 	if err != nil {
 		return err
 	}
@@ -128,12 +136,14 @@ func (p *plan) add(l *protocol, name string, notice *Notice, now time.Time) erro
 	return nil
 }
 
-func newEffect(rec operation.Record, name string, notice *Notice, now time.Time) (Effect, error) {
+func newEffect(
+	rec operation.Record, name string, notice *Notice, report *JobReport, now time.Time,
+) (Effect, error) {
 	key := operation.IdempotencyKey(rec.Key, name)
 	payload, err := json.Marshal(Payload{
 		Operation: rec.Key, State: rec.State, JobKind: rec.JobKind,
 		Result: operation.Reported(rec.Result), Metadata: rec.Metadata, IdempotencyKey: key, TraceParent: rec.TraceParent,
-		Alert: notice,
+		Alert: notice, Job: report,
 	})
 	if err != nil {
 		return Effect{}, fmt.Errorf("encoding the payload of effect %s: %w", name, err)

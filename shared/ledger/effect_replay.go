@@ -178,7 +178,11 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 			"%w: its rule does not match an operation that is %s, of job kind %q", ErrReplay, rec.State, rec.JobKind,
 		)
 	}
-	effect, err := newEffect(rec, r.name, nil, now)
+	report, err := r.ledger.jobReport(ctx, rec)
+	if err != nil {
+		return err
+	}
+	effect, err := newEffect(rec, r.name, nil, report, now)
 	if err != nil {
 		return err
 	}

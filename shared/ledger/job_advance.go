@@ -188,7 +188,7 @@ func (l *protocol) planSteps(
 	}
 	p := plan{record: rec}
 	if step.DeadlineReached {
-		if p, err = l.planAlert(ctx, rec, AlertDeadline, deadlineNotice(step.Job), now); err != nil {
+		if p, err = l.planAlert(ctx, rec, AlertDeadline, deadlineNotice(step.Job), reportOn(step.Job), now); err != nil {
 			return nil, nil, err
 		}
 	}

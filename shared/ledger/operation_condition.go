@@ -180,7 +180,7 @@ func (l *protocol) withCondition(
 	p, err := l.planAlert(ctx, rec, AlertMissing, Notice{
 		Since:  rec.MissingSince,
 		Detail: fmt.Sprintf("Gemini does not find %s; it is looked up again", rec.Name),
-	}, now)
+	}, nil, now)
 	result.Planned = len(p.messages)
 	return p, result, err
 }

@@ -203,7 +203,7 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 	if m.result.Alert {
 		var err error
 		notice := Notice{Since: rec.StuckSince, Detail: stuckDetail(rec)}
-		if planned, err = l.planAlert(ctx, rec, AlertStuck, notice, m.passStart); err != nil {
+		if planned, err = l.planAlert(ctx, rec, AlertStuck, notice, nil, m.passStart); err != nil {
 			return err
 		}
 	}

@@ -17,9 +17,15 @@ import (
 type body struct {
 	Operation, Job, State, JobKind string // Job is the id of a job, and else the operation
 	Error, OutputFile              string
-	Total, Succeeded, Failed       int64  // requests
-	Alert, Detail                  string // of an alert: its name, such as stuck, and what it says
-	Item                           string // the key of the item
+	Total, Succeeded, Failed       int64   // requests
+	Done, Refused                  int64   // of a job
+	Invalid, Truncated             int64   // of a job
+	Batches, Rounds                int     // of a job
+	Tokens                         int64   // of a job: input, output and thinking
+	Cost                           float64 // of a job, an estimate in dollars; 0 where the model has no price
+	FailedFile                     string  // of a job: the requests that were not done
+	Alert, Detail                  string  // of an alert: its name, such as stuck, and what it says
+	Item                           string  // the key of the item
 	IdempotencyKey                 string
 	Metadata                       map[string]string
 	// Token is what tokenSecret holds, for receivers that want it in the body.
@@ -54,6 +60,14 @@ func bodyOf(payload []byte, token string) (body, error) {
 	b.Job = strings.TrimPrefix(b.Operation, string(operation.Jobs)+"/")
 	if c := p.Result.Counts; c != nil {
 		b.Total, b.Succeeded, b.Failed = c.Total, c.Succeeded, c.Failed
+	}
+	if j := p.Job; j != nil {
+		b.Total, b.Succeeded, b.Failed = j.Requests, j.Done, j.NotDone()
+		b.Done, b.Refused, b.Invalid, b.Truncated = j.Done, j.Refused, j.Invalid, j.Truncated
+		b.Batches, b.Rounds, b.Tokens, b.FailedFile = j.Batches, j.Rounds, j.Tokens.Total(), escaped(j.FailedFile)
+		if j.EstimatedCost != nil {
+			b.Cost = *j.EstimatedCost
+		}
 	}
 	if p.Alert != nil {
 		b.Alert, b.Detail = escaped(p.Alert.Kind), escaped(p.Alert.Detail)

@@ -42,15 +42,20 @@ func TestBody(t *testing.T) {
 	const payload = `{"operation":"jobs/nightly","state":"FAILED","jobKind":"a\"b",` +
 		`"metadata":{"team":"<ü>\n","n":[1,"x"]},"result":{"errorMessage":"line 1\nline \"2\"",` +
 		`"outputFile":"gs://b/o","counts":{"total":3,"succeeded":2,"failed":1}},` +
-		`"idempotencyKey":"k","item":{"key":"i\\1"},"alert":{"kind":"stuck","detail":"for a day"}}`
+		`"idempotencyKey":"k","item":{"key":"i\\1"},"alert":{"kind":"stuck","detail":"for a day"},` +
+		`"job":{"requests":3,"done":2,"refused":1,"batches":4,"rounds":2,"tokens":{"input":5,"output":6,"thinking":7},` +
+		`"estimatedCost":1.5,"failedFile":"gs://b/f"}}`
 	for body, want := range map[string]string{
-		`{"a":"{{.Operation}} {{.Job}} {{.State}} {{.JobKind}}"}`:  `jobs/nightly nightly FAILED a"b`,
-		`{"a":"{{.Error}}|{{.OutputFile}}"}`:                       "line 1\nline \"2\"|gs://b/o",
-		`{"a":"{{.Total}} {{.Succeeded}} {{.Failed}}"}`:            "3 2 1",
-		`{"a":"{{.Alert}}: {{.Detail}}"}`:                          "stuck: for a day",
-		`{"a":"{{.Item}} {{.IdempotencyKey}} {{.Token}}"}`:         `i\1 k `,
-		`{"a":"{{.Metadata.team}}{{.Metadata.n}}{{.Metadata.x}}"}`: "<ü>\n[1,\"x\"]",
-		`{"a":"{{if eq .State "FAILED"}}bad{{else}}good{{end}}"}`:  "bad",
+		`{"a":"{{.Operation}} {{.Job}} {{.State}} {{.JobKind}}"}`:    `jobs/nightly nightly FAILED a"b`,
+		`{"a":"{{.Error}}|{{.OutputFile}}"}`:                         "line 1\nline \"2\"|gs://b/o",
+		`{"a":"{{.Total}} {{.Succeeded}} {{.Failed}}"}`:              "3 2 1",
+		`{"a":"{{.Done}} {{.Refused}} {{.Invalid}} {{.Truncated}}"}`: "2 1 0 0",
+		`{"a":"{{.Batches}} {{.Rounds}} {{.Tokens}}"}`:               "4 2 18",
+		`{"a":"{{.Cost}} {{.FailedFile}}"}`:                          "1.5 gs://b/f",
+		`{"a":"{{.Alert}}: {{.Detail}}"}`:                            "stuck: for a day",
+		`{"a":"{{.Item}} {{.IdempotencyKey}} {{.Token}}"}`:           `i\1 k `,
+		`{"a":"{{.Metadata.team}}{{.Metadata.n}}{{.Metadata.x}}"}`:   "<ü>\n[1,\"x\"]",
+		`{"a":"{{if eq .State "FAILED"}}bad{{else}}good{{end}}"}`:    "bad",
 	} {
 		text, err := posted(t, body, payload)
 		var got struct{ A string }
@@ -103,7 +108,10 @@ func TestDocumentedBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants := map[string]func(m map[string]any) bool{
-		"slack": func(m map[string]any) bool { return m["text"] == "nightly FAILED: 2 of 3 done" },
+		"slack": func(m map[string]any) bool {
+			return m["text"] == "nightly FAILED: 2 of 3 done, about $1.50. "+
+				"<https://opledger.example/console/operation?key=jobs/nightly|Look>"
+		},
 		"teams": func(m map[string]any) bool {
 			card, ok := m["attachments"].([]any)
 			return ok && m["type"] == "message" &&
@@ -130,7 +138,7 @@ func TestDocumentedBodies(t *testing.T) {
 		if err == nil {
 			_, err = handler.Perform(t.Context(), effect.Task{Lease: ledger.Lease{Payload: []byte(
 				`{"operation":"jobs/nightly","state":"FAILED","idempotencyKey":"k",` +
-					`"result":{"counts":{"total":3,"succeeded":2}}}`)}})
+					`"job":{"requests":3,"done":2,"estimatedCost":1.5}}`)}})
 		}
 		var made map[string]any
 		if err == nil {

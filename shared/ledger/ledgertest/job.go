@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -180,6 +181,28 @@ var jobLife = []ledgerTest{
 		equal(w, "batches", j.Batches, 2)
 		equal(w, "the number [L6]", rec.Schema, 2)
 		equal(w, "parts expire", w.part(1).ExpireAt.IsZero() || j.ExpireAt.IsZero(), false)
+	}},
+	{"the effects of a job get what became of its requests, and what that cost", func(w *world) {
+		w.settings.Prices = job.Prices{"gemini-3.5-flash": {Input: 1e6, Output: 2e6}}
+		w.submitJob(2, job.Options{})
+		w.cut()
+		for n := 1; n <= 2; n++ {
+			w.startPart(n)
+			w.endBatch(n)
+			w.collect(n)
+		}
+		w.advance()
+		w.finishJob()
+		w.advance()
+		found, _, err := w.ledger().Effects.Read(w.ctx, ledger.EffectName{Operation: nightly, Effect: publish})
+		w.must("Read", err)
+		var payload ledger.Payload
+		w.must("Unmarshal", json.Unmarshal([]byte(found[0].Payload), &payload))
+		equal(w, "the report", fmt.Sprintf("%+v", *payload.Job), fmt.Sprintf("%+v", ledger.JobReport{
+			Requests: 2, Counts: job.Counts{Done: 2}, Batches: 2, Rounds: 1, Tokens: job.Usage{Input: 4, Output: 6},
+			EstimatedCost: payload.Job.EstimatedCost,
+		}))
+		equal(w, "the cost", *payload.Job.EstimatedCost, 16.0)
 	}},
 	{"the batch of a part runs its own step alone", func(w *world) {
 		w.submitJob(1, job.Options{})
