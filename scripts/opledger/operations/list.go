@@ -154,9 +154,13 @@ func (q listing) printMore(
 func printOperations(
 	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold,
 ) error {
-	headings := []any{"OPERATION", "STATE", "CORRELATION ID", "JOB KIND", "SUBMITTED", "SETTLED", "EFFECTS"}
+	headings := []any{"OPERATION", "STATE", "JOB KIND", "SUBMITTED", "SETTLED", "EFFECTS"}
 	if s.Width == 0 {
-		headings = slices.Insert(headings, 6, any("BY"), any("LOOK-UPS"))
+		headings = slices.Insert(headings, 5, any("BY"), any("LOOK-UPS"))
+	}
+	correlated := showsCorrelation(s, page)
+	if correlated {
+		headings = slices.Insert(headings, 2, any("CORRELATION ID"))
 	}
 	ofJobs := slices.ContainsFunc(page.Items, operation.Record.IsPart)
 	if ofJobs {
@@ -164,16 +168,26 @@ func printOperations(
 	}
 	return terminal.PrintPage(w, s, page, "no operations", headings, func(r operation.Record) []any {
 		row := []any{
-			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.CorrelationID), phrase.Safe(r.JobKind), r.SubmittedAt,
-			r.SettledAt, phrase.Effects(r),
+			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
 		}
 		if s.Width == 0 {
-			row = slices.Insert(row, 6, any(phrase.Safe(string(r.SettledBy))), any(r.LookUps))
+			row = slices.Insert(row, 5, any(phrase.Safe(string(r.SettledBy))), any(r.LookUps))
+		}
+		if correlated {
+			row = slices.Insert(row, 2, any(phrase.Safe(r.CorrelationID)))
 		}
 		if ofJobs {
 			row = slices.Insert(row, 1, any(partOf(r)))
 		}
 		return row
+	})
+}
+
+// showsCorrelation reports whether a page has a column of correlation ids. A screen has no room for an empty one; that
+// of a job's batch is its part.
+func showsCorrelation(s terminal.Screen, page ledger.Page[operation.Record]) bool {
+	return s.Width == 0 || slices.ContainsFunc(page.Items, func(r operation.Record) bool {
+		return r.CorrelationID != "" && !r.IsPart()
 	})
 }
 

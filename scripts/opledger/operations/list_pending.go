@@ -17,12 +17,20 @@ import (
 func printPending(
 	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold,
 ) error {
-	headings := []any{"OPERATION", "STATE", "CORRELATION ID", "JOB KIND", "AGE", "LOOK-UPS", "NEXT LOOK-UP", "WHY"}
+	headings := []any{"OPERATION", "STATE", "JOB KIND", "AGE", "LOOK-UPS", "NEXT LOOK-UP", "WHY"}
+	correlated := showsCorrelation(s, page)
+	if correlated {
+		headings = slices.Insert(headings, 2, any("CORRELATION ID"))
+	}
 	return terminal.PrintPage(w, s, page, "no operation is pending", headings, func(r operation.Record) []any {
-		return []any{
-			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.CorrelationID), phrase.Safe(r.JobKind),
-			phrase.Span(s.Now.Sub(r.SubmittedAt)), r.LookUps, r.DueAt, why(r, held, s.Now),
+		row := []any{
+			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.JobKind), phrase.Span(s.Now.Sub(r.SubmittedAt)),
+			r.LookUps, r.DueAt, why(r, held, s.Now),
 		}
+		if correlated {
+			row = slices.Insert(row, 2, any(phrase.Safe(r.CorrelationID)))
+		}
+		return row
 	})
 }
 

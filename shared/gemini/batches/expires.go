@@ -13,7 +13,7 @@ import (
 )
 
 // ErrGone is wrapped by the error for a file or a cache that Gemini does not have, or that is another project's.
-var ErrGone = errors.New("Gemini does not have it any more") //nolint:staticcheck // a name
+var ErrGone = errors.New("it is not at Gemini any more")
 
 var (
 	// referenceName is the name of what a request may name at Gemini.
