@@ -22,8 +22,8 @@ func (l itemsReader) List(
 }
 
 // Documents returns the documents that an effect wrote of its items to a collection of the user's, in the order of
-// List: those of the items behind after, at most limit. An item that is not DONE, or whose document was deleted, has
-// none. next is where to go on; zero: there are no more. Errors: the store's.
+// List: those of the items behind after, at most limit. An item that is not DONE has none; one that was deleted since
+// is among them, and does not exist. next is where to go on; zero: there are no more. Errors: the store's.
 func (l itemsReader) Documents(
 	ctx context.Context, key operation.Key, effect, collection string, after Cursor, limit int,
 ) (documents []Document, next Cursor, err error) {
@@ -47,7 +47,7 @@ func (l itemsReader) Documents(
 	if err != nil {
 		return nil, Cursor{}, fmt.Errorf("reading the items of %s in %s: %w", key, collection, err)
 	}
-	return slices.DeleteFunc(snapshot.Documents, func(d Document) bool { return !d.Exists() }), page.Next, nil
+	return snapshot.Documents, page.Next, nil
 }
 
 // Waiting returns the items of an effect that are tried again, the one that has waited longest

@@ -104,13 +104,23 @@ func storedResults(
 	ctx context.Context, w io.Writer, l open.Reading, settings batchSettings, rec operation.Record,
 ) (bool, error) {
 	out := bufio.NewWriter(w)
-	found, err := effectresults.CopyStored(ctx, out, effectresults.Stored{
+	copied, err := effectresults.CopyStored(ctx, out, effectresults.Stored{
 		Ledger: l.Ledger.Reading(), Effects: settings.Ledger.Effects, Emulator: settings.Emulator.Address,
 	}, rec)
 	if err = errors.Join(err, out.Flush()); err != nil {
 		err = terminal.Unread(fmt.Errorf("%w; what was printed is not whole: run it again", err))
 	}
-	return found, err
+	if err != nil || !copied.Found {
+		return copied.Found, err
+	}
+	expected := copied.Lines + copied.Deleted // of a batch whose number of requests the ledger does not have
+	if known := rec.Result.Counts; known != nil && known.Total > 0 {
+		expected = known.Total
+	}
+	if err = wholeResult(expected, results.Tally{Items: copied.Lines}); err != nil {
+		err = fmt.Errorf("the results of %s, as an effect has put them: %w", rec.Key, err)
+	}
+	return true, err
 }
 
 func settledBatch(ctx context.Context, l open.Reading, name open.OperationName) (rec operation.Record, err error) {

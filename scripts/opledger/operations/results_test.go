@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/commandtest"
 )
@@ -104,4 +107,43 @@ func TestResultsIncomplete(t *testing.T) {
 	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitUnread, "not whole: run it again")
 	sim.AnswerNext(geminisim.OpDownload, "", geminisim.Answer{Status: 503})
 	commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitUnread, "503").Complaint(t)
+}
+
+// TestResultsDeleted: of results that an effect has put into a collection, those that were deleted since are missed.
+func TestResultsDeleted(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	sim, variables := commandtest.FakeGemini(t, f)
+	variables = append(variables, "OPLEDGER_EFFECTS=[{name: store, on: [SUCCEEDED], do: results, collection: reviews}]")
+	name := commandtest.Start(t, sim, "job", geminisim.Script{Hold: geminisim.StateRunning, Items: 20})
+	if err := sim.SetState(name, geminisim.StateSucceeded); err != nil {
+		t.Fatal(err)
+	}
+	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)
+	commandtest.Run(t, variables, "reconcile").Want(t, terminal.ExitDone)
+	s := commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitDone)
+	if strings.Count(s.Out, "\n") != 20 || !strings.Contains(s.Out, `"index":`) {
+		t.Fatalf("they are not those of the effect: %s", s.Out)
+	}
+	var first struct{ Key string }
+	if err := json.NewDecoder(strings.NewReader(s.Out)).Decode(&first); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), f.Path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // a test's file
+	path := ledger.ResultPath("reviews", operation.Key(name), first.Key)
+	found, err := store.Get(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Commit(t.Context(), ledger.Write{Path: path, Token: found.Documents[0].Token}); err != nil {
+		t.Fatal(err)
+	}
+	s = commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitFailed, "1 request without a line, of 20")
+	if strings.Count(s.Out, "\n") != 19 {
+		t.Errorf("%d lines", strings.Count(s.Out, "\n"))
+	}
 }

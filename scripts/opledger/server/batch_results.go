@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -24,17 +25,28 @@ func (s *Server) getBatchResults(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	unhurried(w)
+	requests := int64(0)
 	if counts := rec.Result.Counts; counts != nil {
+		requests = counts.Total
 		w.Header().Set(resultsRequests, strconv.FormatInt(counts.Total, 10))
 	}
 	answer := &resultsAnswer{
 		ResponseWriter: w, connection: http.NewResponseController(w), head: r.Method == http.MethodHead, complete: true,
 	}
 	s.sendResults(r, answer, rec.Key, func() error {
-		stored, err := results.CopyStored(r.Context(), answer, results.Stored{
+		stored := results.Stored{
 			Ledger: s.Ledger.Reading(), Effects: s.settings.Ledger.Effects, Emulator: s.settings.Handlers.StorageEmulator,
-		}, rec)
-		if stored || err != nil {
+		}
+		// The headers say whether it is whole, so it is read once before them.
+		copied, err := results.CopyStored(r.Context(), io.Discard, stored, rec)
+		if err == nil && copied.Found {
+			answer.complete = copied.Whole(requests)
+			if requests == 0 {
+				w.Header().Set(resultsRequests, strconv.FormatInt(copied.Lines+copied.Deleted, 10))
+			}
+			_, err = results.CopyStored(r.Context(), answer, stored, rec)
+		}
+		if copied.Found || err != nil {
 			return err //nolint:wrapcheck // it says where they are
 		}
 		if !s.settings.Gemini.IsSet() {

@@ -399,7 +399,7 @@ class Protocol:
                 yield from self._of_gemini(file, name, timeout, max_retries)
                 return 0
             raise
-        if reply.headers.get("opledger-complete") == "false" and not partial:
+        if is_job and reply.headers.get("opledger-complete") == "false" and not partial:
             raise NotSettledError((yield from self.operation(name, timeout, max_retries)))
         return int(reply.headers.get("opledger-requests", "0"))
 
