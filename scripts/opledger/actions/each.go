@@ -25,8 +25,12 @@ const (
 
 // A Progress is how far an action on several effects is.
 type Progress struct {
-	Total, Tried, Done int
-	Refused            []Refusal
+	Total int
+	Sent  int // how many were asked for; at an error the last of them perhaps
+	Tried int // how many of these have an outcome
+	Done  int
+	// Refused are those that were tried and are not done.
+	Refused []Refusal
 }
 
 // A Refusal is an effect that was tried, and is not done.
@@ -67,8 +71,10 @@ func (a *Actions) ReplayEach(
 		began, err := a.Ledger.Now(ctx)
 		for i := 0; err == nil && i < len(some); i++ {
 			m.Operation, m.Effect, m.ID = some[i].Operation, some[i].Effect, fmt.Sprintf("%s-%d", id, p.Tried+i)
+			p.Sent++
 			_, _, err = a.Replay(ctx, m)
 		}
+		say(p)
 		if err == nil {
 			err = a.outcomes(ctx, some, began.Truncate(time.Microsecond), &p, say)
 		}
@@ -129,8 +135,7 @@ func (a *Actions) WaiveEach(
 		if _, _, err := a.Waive(ctx, name.Operation, name.Effect, d); err != nil {
 			return fmt.Errorf("%s of %s: %w", phrase.Safe(name.Effect), phrase.Safe(string(name.Operation)), err)
 		}
-		p.Tried++
-		p.Done++
+		p.Sent, p.Tried, p.Done = p.Sent+1, p.Tried+1, p.Done+1
 		say(p)
 	}
 	return nil

@@ -136,7 +136,7 @@ func (c *Console) subject(r *request, a action, key, effect string) (subject, st
 		s.Delivery = &delivery
 		return s, link("/console/quarantined", theKey, key), err
 	case ofGroup:
-		all, err := receivers.Read(r, c.ledger, receivers.Options{Hosts: c.options.Receivers})
+		all, err := receivers.Read(r, c.ledger, receivers.Options{Hosts: c.options.Receivers, Troubled: true})
 		group := all.Of(key, effect)
 		s.Group = &group
 		return s, receiversPath, err
@@ -204,7 +204,8 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 	q.By, q.Why = d.By, d.Why // the number is a new one: this question was answered
 	switch {
 	case err != nil:
-	case q.Seen != form.Get("seen"):
+	// A receiver that is down changes its numbers all the time, and the ledger guards each effect of a group.
+	case a.about != ofGroup && q.Seen != form.Get("seen"):
 		q.Over, q.Title = true, "Not done"
 		err = stale{fmt.Errorf("it was %s when this was asked, and is %s now", form.Get("seen"), q.Seen)}
 	case a.who && d.By == "":

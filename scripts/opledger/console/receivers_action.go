@@ -99,15 +99,13 @@ func (s subject) groupName() string {
 	return name
 }
 
-// groupLine is the command that does the same to a group; empty: there is none.
+// groupLine is the command that does the same to a group; empty: there is none. No flag chooses the effects whose
+// receiver is not known, and with --now the command runs the dead ones, too.
 func (a action) groupLine(s subject) string {
-	receiver := "--receiver " + phrase.ShellWord(s.Group.Receiver)
-	switch {
-	case a.command == "", s.Group.Receiver == "" && a.name == nowGroup:
+	if a.command == "" || s.Group.Receiver == "" || a.name == nowGroup && len(s.Group.Dead) > 0 {
 		return ""
-	case s.Group.Receiver == "":
-		receiver = "--dead"
 	}
+	receiver := "--receiver " + phrase.ShellWord(s.Group.Receiver)
 	return strings.NewReplacer("RECEIVER", receiver, "EFFECT", phrase.ShellWord(s.Group.Effect)).Replace(a.command) +
 		s.view.StoreFlag()
 }

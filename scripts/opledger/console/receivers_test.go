@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -120,7 +121,10 @@ func TestGroupActions(t *testing.T) {
 		t.Errorf("a receiver that refuses was tried %d times", g.tried)
 	}
 	g.receiver(nil, false)
-	says(t, g.get(receiversPath).Body.String(), "30 dead", "2 failing", "Try them now", "--now")
+	page := g.get(receiversPath).Body.String()
+	if says(t, page, "30 dead", "2 failing", "Try them now"); strings.Contains(page, "--now") {
+		t.Error("its command would run the dead effects, too")
+	}
 	says(t, g.act(nowGroup), "Ended: 2 of 2 are done")
 	says(t, g.act(replayGroup), "Ended: 30 of 30 are done")
 	if g.tried != 32 {
@@ -143,16 +147,49 @@ func TestGroupWaived(t *testing.T) {
 	}
 }
 
-// TestGroupStale: a question about a group that has changed since is not acted on; in a pause that this process
-// keeps none is asked, because no receiver can be tried; a run that is not known is said to be none.
-func TestGroupStale(t *testing.T) {
+// TestGroupLine: no flag chooses the effects whose receiver is not known, so that no command is shown for them.
+func TestGroupLine(t *testing.T) {
+	t.Parallel()
+	group := receivers.Group{Effect: "publish", Failing: make([]ledger.Effect, 1)}
+	for receiver, want := range map[string][]string{
+		"": {"", "", ""}, "a.example": {
+			"opledger replay --receiver a.example --effect publish",
+			"opledger replay --receiver a.example --effect publish --now", "",
+		},
+	} {
+		group.Receiver = receiver
+		for i, a := range groupActions {
+			if got := a.line(subject{Group: &group}); got != want[i] {
+				t.Errorf("%s of %q: %q, want %q", a.name, receiver, got, want[i])
+			}
+		}
+	}
+}
+
+// TestGroupInterrupted: of an effect that was asked for, and whose outcome is not known, that is said.
+func TestGroupInterrupted(t *testing.T) {
+	t.Parallel()
+	g := newGroupWorld(t, 2)
+	g.console.options.Actions.Send = func(context.Context, ledger.Message) error { return errors.New("no answer") }
+	says(t, g.act(replayGroup), "Stopped after 0 of 3", "no answer", "Outcome not known", "1",
+		"Not tried", "2")
+}
+
+// TestGroupChanged: a group is acted on as it is when the form is sent, and not where nothing is left to do; in a
+// pause that this process keeps nothing is asked, because no receiver can be tried; a run that is not known is said
+// to be none.
+func TestGroupChanged(t *testing.T) {
 	t.Parallel()
 	g := newGroupWorld(t, 2)
 	address := link(askPath, "do", replayGroup, theKey, hooks, "effect", "publish")
 	form := g.question(address)
 	g.post(g.question(link(askPath, "do", "replay", theKey, "batches/at-000", "effect", "publish")))
-	if answer := g.post(form); answer.Code != http.StatusConflict ||
-		!strings.Contains(answer.Body.String(), "it was 3 dead, 1 backing off when this was asked, and is 2 dead") {
+	late := g.question(address)
+	g.until(func() bool {
+		return strings.Contains(g.get(g.post(form).Header().Get("Location")).Body.String(), "Ended: 2 of 2 are done")
+	})
+	if answer := g.post(late); answer.Code != http.StatusConflict ||
+		!strings.Contains(answer.Body.String(), "it is 0 dead, 0 backing off now, so that there is nothing to do here") {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
 	g.console.options.Actions.Overrides = false

@@ -85,6 +85,7 @@ type runPage struct {
 	Title    string
 	Began    time.Time
 	Progress actions.Progress
+	Unknown  int // that were asked for, and whose outcome is not known
 	Left     int
 	Over     bool
 	Error    string // why it ended before the end
@@ -97,7 +98,7 @@ func loadRun(c *Console, r *request) (any, error) {
 			"done is among the receivers")
 	}
 	p := runPage{Title: one.title, Began: one.began, Progress: one.progress, Over: one.over}
-	p.Left = p.Progress.Total - p.Progress.Tried
+	p.Unknown, p.Left = p.Progress.Sent-p.Progress.Tried, p.Progress.Total-p.Progress.Sent
 	if one.err != nil {
 		p.Error = phrase.Sentence(phrase.Readable(one.err.Error()))
 	}

@@ -166,7 +166,9 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	waits := !r.here() && !r.noWait
 	switch {
 	case err == nil && waits:
-		err = r.wait(ctx, run, indices(len(run.targets)))
+		waiting, cancel := r.bounded(ctx)
+		defer cancel()
+		err = r.wait(waiting, run, indices(len(run.targets)))
 	case err == nil && r.left:
 		_, err = r.look(ctx, run, indices(run.sent))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,12 +20,12 @@ import (
 func (s replaySelection) findReceiver(
 	ctx context.Context, l *ledger.Ledger, hosts map[string]string,
 ) (found replayFound, err error) {
-	all, err := receivers.Read(ctx, l.Reading(), receivers.Options{Hosts: hosts})
+	all, err := receivers.Read(ctx, l.Reading(), receivers.Options{Hosts: hosts, Troubled: true})
 	if err != nil {
 		return found, err
 	}
 	found.broken = all.Broken
-	var known []string
+	known := slices.Sorted(maps.Values(hosts))
 	for _, g := range all.Groups {
 		if g.Receiver != "" {
 			known = append(known, g.Receiver)
@@ -45,7 +46,7 @@ func (s replaySelection) findReceiver(
 	found.none = "no selected effect of " + phrase.Safe(s.receiver) + " is dead"
 	switch {
 	case !slices.Contains(known, s.receiver):
-		found.none = "no effect that is open or dead is known to be of " + phrase.Safe(s.receiver) +
+		found.none = "no effect that failed is known to be of " + phrase.Safe(s.receiver) +
 			diag.DidYouMean(s.receiver, known)
 	case s.now && !s.dead:
 		found.none += ", or backs off"
@@ -56,6 +57,8 @@ func (s replaySelection) findReceiver(
 // carefully sends a message for the first target, and for more only while the receiver accepts what it gets.
 func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
 	run.careful = true
+	waiting, cancel := r.bounded(ctx)
+	defer cancel()
 	if r.paused {
 		return errors.New("effects are paused, so that no receiver can be tried; nothing was published")
 	}
@@ -66,7 +69,7 @@ func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
 			err = r.wake(ctx)
 		}
 		if err == nil && !r.here() {
-			err = r.wait(ctx, run, indices(run.sent)[first:])
+			err = r.wait(waiting, run, indices(run.sent)[first:])
 		}
 		if err == nil {
 			err = run.refusal()
@@ -92,13 +95,16 @@ func (r *replayer) wake(ctx context.Context) error {
 // refusal returns an error where the receiver does not accept what it gets.
 func (run *replayRun) refusal() error {
 	var dead []string
-	left := len(run.targets) - run.sent
+	left, rest := len(run.targets)-run.sent, ""
+	if left > 0 {
+		rest = ". " + counted(left, "was", "were") + " not tried"
+	}
 	for _, t := range run.targets[:run.sent] {
 		name := fmt.Sprintf("%s of %s", phrase.Safe(t.Effect), phrase.Safe(string(t.Operation)))
 		switch {
 		case t.failed:
-			return fmt.Errorf("stopped after %d of %d: %s failed again, and backs off; opledger show says why. %s not tried",
-				run.sent, len(run.targets), name, counted(left, "was", "were"))
+			return fmt.Errorf("stopped after %d of %d: %s failed again, and backs off; opledger show says why%s",
+				run.sent, len(run.targets), name, rest)
 		case t.ran && t.Status == operation.EffectDead:
 			dead = append(dead, name)
 		}
@@ -106,8 +112,8 @@ func (run *replayRun) refusal() error {
 	if len(dead) < actions.MostRefused || left == 0 {
 		return nil
 	}
-	return fmt.Errorf("stopped after %d of %d: refused for good are %s; opledger show says why. %s not tried",
-		run.sent, len(run.targets), strings.Join(dead[:actions.MostRefused], ", "), counted(left, "was", "were"))
+	return fmt.Errorf("stopped after %d of %d: refused for good are %s; opledger show says why%s",
+		run.sent, len(run.targets), strings.Join(dead[:actions.MostRefused], ", "), rest)
 }
 
 // counted is a number of effects with a verb.

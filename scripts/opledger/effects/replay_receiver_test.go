@@ -52,7 +52,7 @@ func TestReplayReceiver(t *testing.T) {
 		return commandtest.Run(t, variables, append([]string{"replay", "--yes"}, args...)...)
 	}
 	replay("--receiver", "other.example").Want(t, terminal.ExitDone).Says(t,
-		"nothing to run again: no effect that is open or dead is known to be of other.example")
+		"nothing to run again: no effect that failed is known to be of other.example")
 	replay("--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 5 effects of 5 operations again")
 	h.status.Store(http.StatusServiceUnavailable)
 	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 1 of 5: log of batches/",

@@ -27,14 +27,17 @@ const (
 // unreadable is the status of an effect whose document cannot be read.
 const unreadable operation.EffectStatus = "unreadable"
 
+// bounded is a context that ends when --timeout is over.
+func (r *replayer) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, r.timeout)
+}
+
 // wait waits until the outcome of each of these effects is known. On a terminal it prints the outcomes so far
 // in one line, which it overwrites.
 func (r *replayer) wait(ctx context.Context, run *replayRun, waiting []int) error {
-	if r.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.timeout)
-		defer cancel()
-	}
 	p := terminal.NewProgress(r.outside)
 	defer p.End()
 	for len(waiting) > 0 {

@@ -38,7 +38,8 @@ func Readable(text string) string {
 var receiver = regexp.MustCompile(`https?://([^/\s"'?#@]+?)[:,;.]?(?:[/\s"'?#]|$)`)
 
 // Receiver is the host, with its port, whose address an error names; empty where it names none. It is
-// read from the text, because the errors are those of many clients. Only words depend on it.
+// read from the text, because the errors are those of many clients. Where the settings of an effect name
+// its receiver, they count: an answer may name another host.
 func Receiver(text string) string {
 	if found := receiver.FindStringSubmatch(text); found != nil {
 		return Safe(found[1])

@@ -21,8 +21,11 @@ import (
 type Options struct {
 	// Most bounds what is read of each list; 0: all of it.
 	Most int
-	// Hosts are the receivers of effects by their settings, by the effect's name. Of the others an error names it.
+	// Hosts are the receivers of effects by their settings, by the effect's name: they count. Of another effect an error
+	// names it.
 	Hosts map[string]string
+	// Troubled: only the dead and the failing effects are read. Waiting, Running and Rates stay empty.
+	Troubled bool
 }
 
 // Receivers are the effects of a ledger, grouped.
@@ -70,7 +73,11 @@ func Read(ctx context.Context, l ledger.Reading, o Options) (Receivers, error) {
 		return Receivers{}, err
 	}
 	g := grouping{Receivers: Receivers{At: now}, reading: l, options: o, rates: map[string][]Rate{}}
-	for _, read := range []func(context.Context) error{g.readDead, g.readFailing, g.readOpen, g.readEnds} {
+	reads := []func(context.Context) error{g.readDead, g.readFailing, g.readOpen, g.readEnds}
+	if o.Troubled {
+		reads = reads[:2]
+	}
+	for _, read := range reads {
 		if err := read(ctx); err != nil {
 			return Receivers{}, err
 		}
@@ -207,7 +214,7 @@ func (g *grouping) group() {
 	groups := map[key]*Group{}
 	of := func(e ledger.Effect) *Group {
 		rule := ledger.RuleOf(e.Name)
-		k := key{cmp.Or(phrase.Receiver(e.LastError), hosts[rule]), rule}
+		k := key{cmp.Or(hosts[rule], phrase.Receiver(e.LastError)), rule}
 		if groups[k] == nil {
 			groups[k] = &Group{Receiver: k.receiver, Effect: rule, Rates: g.rates[rule]}
 		}

@@ -129,8 +129,13 @@ func TestGroups(t *testing.T) {
 		t.Error("it says that it read a part")
 	}
 	set := w.read(receivers.Options{Hosts: map[string]string{"publish": "b.example"}})
-	if g := set.Of("b.example", "publish"); g.Waiting != 1 || len(g.Dead) != 0 {
-		t.Errorf("what never failed is of the settings' receiver: %s", summary(g))
+	if g := set.Of("b.example", "publish"); g.Waiting != 1 || len(g.Dead) != 1 || len(g.Failing) != 1 {
+		t.Errorf("all are of the settings' receiver, whatever an error names: %s", summary(g))
+	}
+	troubled := w.read(receivers.Options{Troubled: true})
+	if g := troubled.Of("a.example", "publish"); g.Waiting != 0 || g.Rates != nil || len(g.Dead) != 1 ||
+		len(g.Failing) != 1 {
+		t.Errorf("of those that failed alone: %s", summary(g))
 	}
 }
 
