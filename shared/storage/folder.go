@@ -151,7 +151,7 @@ func (f *folder) remove(name string) error {
 	if err := root.Remove(name); err != nil {
 		return err
 	}
-	return syncFolder(root, path.Dir(name))
+	return SyncFolder(root, path.Dir(name))
 }
 
 // Check implements [Storage]. It writes a file, and deletes it.

@@ -125,7 +125,7 @@ func makeFolder(dir string) error {
 		return err
 	}
 	defer parent.Close() //nolint:errcheck // it was only synced
-	return syncFolder(parent, ".")
+	return SyncFolder(parent, ".")
 }
 
 // syncTo makes a name durable. It syncs each folder above it: another process may have made one, and not
@@ -133,7 +133,7 @@ func makeFolder(dir string) error {
 func syncTo(root *os.Root, name string) error {
 	for name != "." {
 		name = path.Dir(name)
-		if err := syncFolder(root, name); err != nil {
+		if err := SyncFolder(root, name); err != nil {
 			return err
 		}
 	}

@@ -4,8 +4,8 @@ package storage
 
 import "os"
 
-// syncFolder makes durable which names are in a folder.
-func syncFolder(root *os.Root, name string) error {
+// SyncFolder makes durable which names are in a folder. Errors: the file system's.
+func SyncFolder(root *os.Root, name string) error {
 	folder, err := root.Open(name)
 	if err != nil {
 		return err

@@ -43,7 +43,10 @@ func TestBackup(t *testing.T) {
 func TestBackupKeep(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "of [this]*") // no pattern
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{
 		"notes.db", "opledger-20261121T020000Z.db.unfinished", "opledger-20261120T020000Z.db-wal", "opledger-2026.db",
 		"opledger-20991120T020000Z.db", // by a clock that was fast

@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/storage"
 )
 
 // made matches the name of a backup that backup --keep made; names in order are times in order.
@@ -25,21 +27,40 @@ func rotate(
 	ctx context.Context, file *sqlite.Store, folder string, keep int, now time.Time,
 ) (path string, deleted []string, err error) {
 	path = filepath.Join(folder, now.UTC().Format("opledger-20060102T150405Z.db"))
-	left, err := filepath.Glob(filepath.Join(folder, "opledger-*.db"+unfinished))
-	for _, name := range left {
-		err = errors.Join(err, os.Remove(name))
-	}
+	err = deleteUnfinished(folder)
 	if err == nil {
 		err = file.Backup(ctx, path+unfinished)
 	}
 	if err == nil {
 		err = os.Rename(path+unfinished, path)
 	}
+	if err == nil { // before an old one is deleted, whose end could reach the disk first
+		err = syncFolder(folder)
+	}
 	if err != nil {
 		return path, nil, fmt.Errorf("making a backup in %s: %w", folder, err)
 	}
 	deleted, err = deleteOld(folder, filepath.Base(path), keep)
 	return path, deleted, err
+}
+
+func syncFolder(folder string) error {
+	root, err := os.OpenRoot(folder)
+	if err == nil {
+		err = errors.Join(storage.SyncFolder(root, "."), root.Close())
+	}
+	return err //nolint:wrapcheck // the caller says what was attempted
+}
+
+// deleteUnfinished deletes the backups in a folder that a crash left unfinished.
+func deleteUnfinished(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, entry := range entries {
+		if name, cut := strings.CutSuffix(entry.Name(), unfinished); cut && made.MatchString(name) {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, entry.Name())))
+		}
+	}
+	return err //nolint:wrapcheck // the caller says what was attempted
 }
 
 // deleteOld deletes the backups in a folder but for the newest keep. The one that was just made is kept in any case,
