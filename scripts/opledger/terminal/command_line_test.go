@@ -22,7 +22,8 @@ func TestCommandLine(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	const want = "serve --allow-host=x.example --allow-host=y.example --forward-to=https://masked@h.example/hook --schedule=false --store='sqlite:a b.db'"
+	const want = "serve --allow-host=x.example --allow-host=y.example " +
+		"--forward-to=https://masked@h.example/hook --schedule=false --store='sqlite:a b.db'"
 	if got := terminal.CommandLine(cmd); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
