@@ -32,7 +32,9 @@ func jobFile(t *testing.T, n int) string {
 func shown(s commandtest.Served, id, awaited string) (page string) {
 	s.T.Helper()
 	address := s.URL + "/console/operation?key=jobs/" + id
-	for limit := time.Now().Add(2 * time.Minute); !strings.Contains(page, awaited); {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for limit := time.Now().Add(2 * time.Minute); !strings.Contains(page, awaited); <-again.C {
 		if _, page = commandtest.Fetch(s.T, "GET", address, ""); time.Now().After(limit) {
 			s.T.Fatalf("%s does not say %q: %s", address, awaited, page)
 		}

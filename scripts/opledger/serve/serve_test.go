@@ -52,6 +52,13 @@ func TestServeToken(t *testing.T) {
 	s.WantStatus(403, "POST", url+"/register", "Authorization", "Bearer "+commandtest.ServeToken, "Host",
 		"elsewhere.example")
 	s.WantStatus(403, "POST", url+"/effects", "Authorization", "Bearer "+commandtest.ServeToken)
+	for _, of := range [][2]string{
+		{"GET", "/operations"}, {"GET", "/operations/batches/a/results"}, {"DELETE", "/operations/batches/a"},
+		{"POST", "/operations/batches/a:cancel"},
+	} {
+		s.WantStatus(401, of[0], url+of[1])
+		s.WantStatus(403, of[0], url+of[1], "Authorization", "Bearer "+commandtest.ServeToken, "Sec-Fetch-Site", "cross-site")
+	}
 	s.WantStatus(200, "GET", url+"/health")
 	if log := s.Stop(); strings.Contains(log, commandtest.ServeToken) {
 		t.Errorf("the token is logged: %s", log)

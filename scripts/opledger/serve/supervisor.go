@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -85,5 +87,8 @@ func answers(ctx context.Context, client *http.Client, url string) bool {
 		return false
 	}
 	answer, err := client.Do(request)
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return true // it has closed the connection, as one too many: all others are busy
+	}
 	return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 }

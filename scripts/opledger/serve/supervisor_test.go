@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/serve"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
@@ -38,6 +40,9 @@ func newSocket(t *testing.T) socket {
 // next waits for a message.
 func (s socket) next() string {
 	s.t.Helper()
+	if err := s.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		s.t.Fatal(err)
+	}
 	message := make([]byte, 4096)
 	n, _, err := s.conn.ReadFrom(message)
 	if err != nil {
@@ -50,7 +55,7 @@ func (s socket) next() string {
 func TestSupervisor(t *testing.T) {
 	t.Parallel()
 	systemd := newSocket(t)
-	s := commandtest.Serving(t, []string{"NOTIFY_SOCKET=" + systemd.path, "WATCHDOG_USEC=30000"})
+	s := commandtest.Serving(t, []string{"NOTIFY_SOCKET=" + systemd.path, "WATCHDOG_USEC=900000"})
 	ready := "READY=1\nSTATUS=serving on " + strings.TrimPrefix(s.URL, "http://")
 	if got := systemd.next(); got != ready {
 		t.Errorf("first it hears %q, want %q", got, ready)
@@ -85,10 +90,45 @@ func TestSupervisorMissesLife(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		done <- serve.Watch(ctx, []string{"NOTIFY_SOCKET=" + systemd.path, "WATCHDOG_USEC=3000"}, server.URL)
+		done <- serve.Watch(ctx, []string{"NOTIFY_SOCKET=" + systemd.path, "WATCHDOG_USEC=900000"}, server.URL)
 	}()
 	if got := systemd.next(); got != "WATCHDOG=1" || asked.Load() <= deaf {
 		t.Errorf("after %d questions systemd hears %q", asked.Load(), got)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSupervisorBusy: a serve that closes the connection, because all others are busy, lives.
+func TestSupervisorBusy(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = connection.Close()
+		}
+	})
+	defer accepting.Wait()
+	defer listener.Close() //nolint:errcheck // it only ends the test
+	systemd := newSocket(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		done <- serve.Watch(ctx, []string{"NOTIFY_SOCKET=" + systemd.path, "WATCHDOG_USEC=900000"},
+			"http://"+listener.Addr().String())
+	}()
+	if got := systemd.next(); got != "WATCHDOG=1" {
+		t.Errorf("systemd hears %q", got)
 	}
 	cancel()
 	if err := <-done; err != nil {
