@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -58,6 +59,21 @@ func TestBrowserPlaybook(t *testing.T) {
 	}
 }
 
+// TestPlaybookLinks: a link of a playbook leads to another one's page, or to what the console does not have.
+func TestPlaybookLinks(t *testing.T) {
+	t.Parallel()
+	const page = "/console/playbook?key=overdue"
+	for to, want := range map[string]string{
+		"overdue.md": page, "overdue.md#look": page, "#look": "#look", "https://a.example/b.md": "https://a.example/b.md",
+		"../prometheus/README.md":    projectFiles + "infra/prometheus/README.md",
+		"../../shared/RULES.md#find": projectFiles + "shared/RULES.md#find",
+	} {
+		if got := playbookLink(to); got != want {
+			t.Errorf("%s leads to %s, want %s", to, got, want)
+		}
+	}
+}
+
 // TestBrowserLost: a page whose connection is lost says so above what it shows, and since when; the title of the tab
 // has how much needs an operator. When the connection is back it says nothing.
 func TestBrowserLost(t *testing.T) {
@@ -65,10 +81,18 @@ func TestBrowserLost(t *testing.T) {
 	w := newWorld(t)
 	w.fill()
 	var down atomic.Bool
+	streams, cut := context.WithCancel(t.Context())
+	defer cut()
 	b := newBrowser(w, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if down.Load() && r.URL.Query().Has("live") {
 			rw.WriteHeader(http.StatusServiceUnavailable)
 			return
+		}
+		if r.URL.Query().Has("live") && streams.Err() == nil {
+			ctx, end := context.WithCancel(r.Context())
+			defer context.AfterFunc(streams, end)()
+			defer end()
+			r = r.WithContext(ctx)
 		}
 		w.console.ServeHTTP(rw, r)
 	}))
@@ -79,10 +103,15 @@ func TestBrowserLost(t *testing.T) {
 		t.Errorf("%s need an operator, and the title is %q", needs, title)
 	}
 	down.Store(true)
-	w.console.live.close()
+	cut()
 	b.contains("#stale", "The connection is lost; it is tried again. This page shows ")
 	if !value[bool](b, `document.body.classList.contains("frozen")`) {
 		t.Error("the times are not marked")
+	}
+	down.Store(false)
+	b.do(chromedp.WaitNotVisible(chromedp.CSS("#stale")))
+	if b.contains("#live-state", "Live"); value[bool](b, `document.body.classList.contains("frozen")`) {
+		t.Error("the times are marked, although the connection is back")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -42,16 +43,29 @@ func playbookAddress(name string) string {
 	return link(playbookPath, theKey, name)
 }
 
-// renderMarkdown is a playbook as HTML. Its links to other playbooks lead to their pages, and HTML in it is left out.
+// projectFiles is where the files of the project are read that the console does not have.
+const projectFiles = "https://github.com/opledger/opledger/blob/main/"
+
+// playbookLink is where a link of a playbook leads to in the console: to the page of another playbook, and of another
+// file of the project to the project's own page.
+func playbookLink(to string) string {
+	file, _, _ := strings.Cut(to, "#")
+	if name, is := strings.CutSuffix(file, ".md"); is && !strings.Contains(name, "/") {
+		return playbookAddress(name)
+	}
+	if file == "" || strings.HasPrefix(file, "/") || strings.Contains(file, ":") {
+		return to
+	}
+	return projectFiles + path.Join("infra/playbooks", to)
+}
+
+// renderMarkdown is a playbook as HTML. HTML in it is left out.
 func renderMarkdown(markdown []byte) (template.HTML, error) {
 	md := goldmark.New(goldmark.WithExtensions(extension.Table))
 	document := md.Parser().Parse(text.NewReader(markdown))
 	err := ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if to, is := n.(*ast.Link); is && entering {
-			name, file := strings.CutSuffix(string(to.Destination), ".md")
-			if file && !strings.Contains(name, "/") {
-				to.Destination = []byte(playbookAddress(name))
-			}
+			to.Destination = []byte(playbookLink(string(to.Destination)))
 		}
 		return ast.WalkContinue, nil
 	})
