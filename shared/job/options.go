@@ -39,6 +39,19 @@ func (t Tolerance) valid() bool {
 // mostSeconds bounds for how long a batch may run before it is cancelled: 30 days.
 const mostSeconds = 30 * 24 * 60 * 60
 
+// WholeSeconds returns the seconds of a duration, rounded away from zero: what is less than a second is not 0, which
+// means never or none.
+func WholeSeconds(d time.Duration) int64 {
+	seconds := int64(d / time.Second)
+	switch rest := d % time.Second; {
+	case rest > 0:
+		seconds++
+	case rest < 0:
+		seconds--
+	}
+	return seconds
+}
+
 // CancelAfter is for how long a batch may run before it is cancelled; 0: for as long as Gemini lets it.
 func (o Options) CancelAfter() time.Duration {
 	return time.Duration(o.CancelAfterSeconds) * time.Second

@@ -40,7 +40,7 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 				"stop-after":   func() { limits.StopAfter = (*job.Tolerance)(&stopAfter) },
 				"max-cost":     func() { limits.MaxCost = &maxCost },
 				"priority":     func() { limits.Priority = &priority },
-				"cancel-after": func() { limits.CancelAfterSeconds = new(int64(cancelAfter.Seconds())) },
+				"cancel-after": func() { limits.CancelAfterSeconds = new(job.WholeSeconds(cancelAfter)) },
 			} {
 				if cmd.Flags().Changed(flag) {
 					limit()

@@ -90,7 +90,7 @@ func (f *jobFlags) request(now time.Time) (ledger.JobRequest, error) {
 		problems = append(problems, terminal.Prefixed("--max-bytes-per-batch", err))
 		f.options.MaxBytesPerBatch = job.DefaultMaxBytesPerBatch
 	}
-	f.options.CancelAfterSeconds = int64(f.cancelAfter.Seconds())
+	f.options.CancelAfterSeconds = job.WholeSeconds(f.cancelAfter)
 	f.options.Deadline, err = job.ParseDeadline(now, f.deadline)
 	problems = append(problems, terminal.Prefixed("--deadline", err))
 	for _, problem := range f.options.ProblemsAt(now) {

@@ -228,7 +228,9 @@ func TestCancelAfterAsks(t *testing.T) {
 	submit := func(in, from, after string, more ...string) commandtest.Said {
 		return commandtest.Answer(t, variables, in, append(jobArgs(from, "--cancel-after", after), more...)...)
 	}
-	submit("", input, "1s").Want(t, terminal.ExitUsage, "--cancel-after: it must be from 60").Complaint(t)
+	for _, after := range []string{"1s", "999ms", "-1ms"} {
+		submit("", input, after).Want(t, terminal.ExitUsage, "--cancel-after: it must be from 60").Complaint(t)
+	}
 	submit("n\n", input, "2h").Want(t, terminal.ExitFailed, "has run for 2h0m0s is cancelled", "nothing was submitted")
 	submit(lines(2), "-", "2h").Want(t, terminal.ExitUsage, "stdin has the input: pass --yes").Complaint(t)
 	submit("y\n", input, "2h").Want(t, terminal.ExitDone).Says(t, "; accepted")
