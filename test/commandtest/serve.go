@@ -58,7 +58,7 @@ func Serving(t *testing.T, variables []string, args ...string) Served {
 		t.Fatalf("it says nothing (%v): %s", err, s.Stop())
 	}
 	const main, webhook = "opledger serves on ", "opledger serves /webhook alone on "
-	const metrics = "opledger serves /metrics alone on "
+	const metrics = "opledger serves /metrics and /alerts.yml alone on "
 	for i, line := range s.Lines {
 		if url, ok := strings.CutPrefix(line, main); ok && i == 0 {
 			s.URL = url

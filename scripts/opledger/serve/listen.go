@@ -93,7 +93,7 @@ func (f *listenFlags) check(cmd *cobra.Command, outside terminal.Environment, si
 type ports struct {
 	main     net.Listener
 	webhooks []net.Listener // for /webhook alone
-	metrics  net.Listener   // for /metrics alone; nil: none
+	metrics  net.Listener   // for /metrics and /alerts.yml alone; nil: none
 }
 
 // listen opens the ports.

@@ -14,7 +14,7 @@ type MetricsFlag string
 // Add adds the flag to a command.
 func (f *MetricsFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar((*string)(f), "metrics-listen", "",
-		"HOST:PORT to answer /metrics alone on, for Prometheus; :PORT is on loopback (default none)")
+		"HOST:PORT to answer /metrics and /alerts.yml alone on, for Prometheus; :PORT is on loopback (default none)")
 }
 
 // Address returns where to listen; nil without the flag. A port alone is on loopback: the address has no token.

@@ -47,7 +47,7 @@ func (f *serveFlags) ready(p ports, theirs, set []string, simulation simulated, 
 		lines = append(lines, "opledger serves /webhook alone on http://"+l.Addr().String())
 	}
 	if p.metrics != nil {
-		lines = append(lines, "opledger serves /metrics alone on http://"+p.metrics.Addr().String())
+		lines = append(lines, "opledger serves /metrics and /alerts.yml alone on http://"+p.metrics.Addr().String())
 	}
 	if f.forwardTo != "" {
 		lines = append(lines, "each operation that ends is posted to "+f.forwardTo+", signed with OPLEDGER_EFFECT_SECRET")

@@ -93,8 +93,8 @@ func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []n
 	return all
 }
 
-// counted returns the handler of /metrics alone. It needs no token: a scraper must not hold the one that opens every
-// route. On loopback no page of another origin reads it; beyond that every caller may.
+// counted returns the handler of /metrics and /alerts.yml. It needs no token: a scraper must not hold the one that
+// opens every route. On loopback no page of another origin reads it; beyond that every caller may.
 func (s *Server) counted(listener net.Listener) http.Handler {
 	h := s.metrics.Handler(s.settings.Ledger.Interval, s.options.Log)
 	if guard := s.guard.on(listener); !guard.exposed {

@@ -76,7 +76,8 @@ type Options struct {
 	Schedule time.Duration
 	// QuietPasses leaves a pass that did nothing out of the log: it is for passes every few seconds.
 	QuietPasses bool
-	// Metrics answers GET /metrics alone, from when Serve is called, which closes it; nil: nothing is counted.
+	// Metrics answers GET /metrics and GET /alerts.yml, from when Serve is called, which closes it; nil: nothing is
+	// counted.
 	Metrics net.Listener
 	// Budget is how long a pass may take; 0: reconcile.DefaultBudget.
 	Budget time.Duration

@@ -195,7 +195,7 @@ func (f localFlags) runLocal(
 	}
 	if scraped != nil {
 		defer func() { err = errors.Join(err, closed(scraped)) }()
-		outside.Note("/metrics alone is on http://%s", scraped.Addr())
+		outside.Note("/metrics and /alerts.yml are on http://%s", scraped.Addr())
 	}
 	o.Functions = "http://" + listener.Addr().String()
 	opened, err := openLocalStore(ctx, outside, o.Functions)

@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -66,7 +67,8 @@ func rules(table []Signal, interval time.Duration) (rules []rule) {
 			Alert: s.AlertName(), Expr: s.expression(byName, interval), For: "1m",
 			Labels: labels{strings.ToLower(s.Alert.Severity)},
 			Annotations: annotations{
-				Summary: "opledger: " + s.Alert.Title, Description: s.About, Runbook: playbooksURL + s.Alert.Playbook,
+				Summary:     "opledger: " + cmp.Or(s.Alert.PrometheusTitle, s.Alert.Title),
+				Description: cmp.Or(s.Alert.PrometheusAbout, s.About), Runbook: playbooksURL + s.Alert.Playbook,
 			},
 		})
 	}

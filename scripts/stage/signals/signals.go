@@ -40,6 +40,9 @@ type Alert struct {
 	Severity, Playbook string
 	// Prometheus is the expression of its alert, where serve prints no line of the signal; empty: it counts lines
 	Prometheus string
+	// with Prometheus: what that means, in place of the title and of what the signal is about
+	PrometheusTitle string `json:"prometheus-title"`
+	PrometheusAbout string `json:"prometheus-about"`
 }
 
 // A Deployment holds what a policy depends on besides the table.
