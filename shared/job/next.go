@@ -229,7 +229,11 @@ func (n *next) split() {
 		if p.Batch != "" { // Gemini had taken it: its requests were sent [J5]
 			round++
 		}
-		if p.Unreferenced || p.TooLarge {
+		switch {
+		case p.Unreferenced:
+			n.refuse(p)
+			return len(n.Parts) < mostConsumed
+		case p.TooLarge:
 			n.divide(p)
 			return len(n.Parts) < mostConsumed
 		}
@@ -268,10 +272,6 @@ func (n *next) split() {
 // divide makes parts of the pieces of one that is too large for the quota of tokens: nothing was refused for its
 // requests, so it is still the same round, and counts as no refusal [J5].
 func (n *next) divide(p Part) {
-	if p.Unreferenced {
-		n.refuse(p)
-		return
-	}
 	p.State = Dropped
 	if !n.Job.Ending() && len(p.Pieces) > 1 && !n.full(len(p.Pieces)) {
 		for _, piece := range p.Pieces {

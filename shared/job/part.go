@@ -86,7 +86,8 @@ type Part struct {
 	Number int           `json:"number" firestore:"number"`
 	// Round is how often the part's requests will have been sent once its batch has run [J5].
 	Round int `json:"round" firestore:"round"`
-	// Root is the part that this one is a piece of, and Depth how often that was split after refusals.
+	// Root is the part that this one is a piece of, of the pilot also what is left of it; Depth is how often that was
+	// split after refusals.
 	Root  int   `json:"root,omitempty" firestore:"root,omitempty"`
 	Depth int   `json:"depth,omitempty" firestore:"depth,omitempty"`
 	State State `json:"state" firestore:"state"`
@@ -123,7 +124,8 @@ type Part struct {
 	// while the job has not taken it over; it is complete once it has a round.
 	LookUp   LookUp      `json:"lookUp,omitempty" firestore:"lookUp,omitempty"`
 	LookedUp *References `json:"lookedUp,omitempty" firestore:"lookedUp,omitempty"`
-	// Unreferenced: requests of the part have ended refused, because what they name is gone; Pieces has the others.
+	// Unreferenced: requests of the part have ended refused, because what they name is gone, and Pieces has the others; or
+	// what one names has expired since it was looked up, and Pieces has all.
 	Unreferenced bool `json:"unreferenced,omitempty" firestore:"unreferenced,omitempty"`
 	// Problem is why the part was refused or dropped, or how its batch ended that did not succeed, in Gemini's words
 	// where they are its.

@@ -140,8 +140,8 @@ func (n *next) references() {
 	}, Planned)
 }
 
-// refuse counts the requests of a part that end for what they name. The others are another part, of the same round
-// [J15].
+// refuse counts the requests of a part that end for what they name. The others are another part, of the same round; so
+// are all, where what one names has expired since it was looked up [J15].
 func (n *next) refuse(p Part) {
 	n.Job.Counts = n.Job.Counts.Add(p.Counts)
 	n.Job.References.Refused += p.Counts.Refused

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,12 +34,12 @@ type reference struct {
 	Expires time.Time `json:"expires,omitzero"` // zero: Gemini does not say
 }
 
-// expired reports whether the reference is gone, or should be by what Gemini said of it.
-func (r reference) expired(now time.Time) bool { return r.Gone || expiredAt(r.Expires, now) }
+// expired reports whether the reference was there, and has expired since by what Gemini said of it.
+func (r reference) expired(now time.Time) bool { return !r.Gone && expiredAt(r.Expires, now) }
 
 func expiredAt(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
-// Named are different references, in their order, up to a number of them.
+// A named is a list of different references, in their order, up to a number of them.
 type named struct {
 	most int
 	all  []reference
@@ -108,7 +109,9 @@ const (
 )
 
 // lookUp asks Gemini for references, each once. An error says which could not be decided; what is known of it stays.
-func (o Options) lookUp(ctx context.Context, all []*reference, round int) error {
+// now is the time by the ledger's clock: where Gemini has one whose time was over before, that time says nothing, and
+// is not kept.
+func (o Options) lookUp(ctx context.Context, all []*reference, round int, now time.Time) error {
 	limiter := rate.NewLimiter(lookUpsPerSecond, lookUpsAtOnce)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(lookUpsAtOnce)
@@ -119,13 +122,16 @@ func (o Options) lookUp(ctx context.Context, all []*reference, round int) error 
 			}
 			expires, err := o.Batches.Expires(ctx, r.Name)
 			gone := errors.Is(err, batches.ErrGone)
-			if err != nil && !gone {
+			switch {
+			case gone: // it stays known when it was to expire
+			case err != nil:
 				return fmt.Errorf("looking up %s: %w", r.Name, err)
-			}
-			if !gone { // of one that is gone it stays known when it was to expire
+			case expiredAt(expires, now):
+				r.Expires = time.Time{}
+			default:
 				r.Expires = expires
 			}
-			r.Gone, r.Round = gone || expiredAt(r.Expires, o.Now()), round
+			r.Gone, r.Round = gone, round
 			return nil
 		})
 	}
@@ -135,7 +141,10 @@ func (o Options) lookUp(ctx context.Context, all []*reference, round int) error 
 // references looks up, before a round of parts, each file and cache that the job's requests name, and counts the
 // requests that are not sent for it [J15].
 func (o Options) references(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-	p, j, err := o.part(ctx, task.Operation)
+	p, j, err := o.Ledger.Jobs.Part(ctx, task.Operation)
+	if err == nil {
+		err = o.mine(j.Job)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +164,7 @@ func (o Options) references(ctx context.Context, task effect.Task) ([]ledger.Wri
 	if err != nil {
 		return nil, err
 	}
-	l := lookingUp{starting: starting{Options: o, task: task, part: p, job: j}, all: all}
+	l := lookingUp{starting: starting{Options: o, task: task, part: p, job: j.Job, at: j.At}, all: all}
 	return l.run(ctx)
 }
 
@@ -172,18 +181,18 @@ func (l *lookingUp) run(ctx context.Context) ([]ledger.Write, error) {
 	round := max(l.part.Round, l.job.References.Round)
 	var due []*reference
 	for i := range l.all {
-		if r := &l.all[i]; r.Round < round || !r.Gone && r.expired(l.Now()) {
+		if r := &l.all[i]; r.Round < round || r.expired(l.at) {
 			due = append(due, r)
 		}
 	}
 	for len(due) > 0 {
 		asked := due[:min(lookUpsStored, len(due))]
-		err := l.lookUp(window.Context, asked, round)
+		err := l.lookUp(window.Context, asked, round, l.at)
 		switch {
 		case window.Over() && ctx.Err() == nil:
 			return nil, errors.Join(errSlow, l.save(ctx))
 		case err != nil:
-			return nil, errors.Join(l.save(ctx), l.refused(ctx, fmt.Errorf("%w: %w", batches.ErrRefused, err)))
+			return nil, errors.Join(l.save(ctx), l.undecided(ctx, err))
 		}
 		if due = due[len(asked):]; len(due) == 0 {
 			break
@@ -242,9 +251,26 @@ func (l *lookingUp) found(ctx context.Context, round int) (found job.References,
 	return found, err
 }
 
-// naming counts the requests that name one of these, of those that are in no batch and may be sent.
+// undecided puts the step off after a look-up that decided nothing.
+func (s *starting) undecided(ctx context.Context, cause error) error {
+	return s.refused(ctx, fmt.Errorf("%w: %w", batches.ErrRefused, cause))
+}
+
+// naming counts the requests that name one of these, of those that are in no batch and may be sent. The job may go on
+// meanwhile, and give sources to another part, which is read behind the former one: each source counts once.
 func (l *lookingUp) naming(ctx context.Context, gone map[string]bool) (count int64, err error) {
+	type start struct {
+		object string
+		offset int64
+	}
+	counted := map[start]bool{}
 	add := func(sources []job.Source) error {
+		sources = slices.DeleteFunc(slices.Clone(sources), func(s job.Source) bool {
+			at := start{s.Object, s.Offset}
+			was := counted[at]
+			counted[at] = true
+			return was
+		})
 		for line, err := range files.Lines(ctx, l.Storage, sources) {
 			if err != nil {
 				return err
@@ -261,7 +287,11 @@ func (l *lookingUp) naming(ctx context.Context, gone map[string]bool) (count int
 		}
 		return nil
 	}
-	for _, g := range l.job.Waiting {
+	j, err := l.Ledger.Jobs.Read(ctx, l.job.Key)
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range j.Waiting {
 		if err := add(g.Sources); err != nil {
 			return 0, err
 		}
@@ -275,14 +305,35 @@ func (l *lookingUp) naming(ctx context.Context, gone map[string]bool) (count int
 			return 0, err
 		}
 		for _, p := range page.Items {
-			if p.State == job.Planned {
-				if err := add(p.Sources); err != nil {
-					return 0, err
-				}
+			sources, err := l.unsent(ctx, p.Part)
+			if err == nil {
+				err = add(sources)
+			}
+			if err != nil {
+				return 0, err
 			}
 		}
 		if after = page.Next; after == (ledger.Cursor{}) {
 			return count, nil
 		}
+	}
+}
+
+// unsent returns the sources of a part that are in no batch, as far as the ledger knows. A start that is put off has no
+// intent between its creations, and may be making one now.
+func (l *lookingUp) unsent(ctx context.Context, p job.Part) ([]job.Source, error) {
+	switch p.State {
+	case job.Planned:
+		return p.Sources, nil
+	case job.Refused:
+		return p.Pieces, nil
+	case job.Starting:
+		intent, err := l.Ledger.Intents.Read(ctx, string(p.Key))
+		if errors.Is(err, ledger.ErrNoIntent) || err == nil && intent.State != ledger.IntentBound {
+			return p.Sources, nil
+		}
+		return nil, err
+	default:
+		return nil, nil
 	}
 }

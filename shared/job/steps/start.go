@@ -25,7 +25,7 @@ func (o Options) start(ctx context.Context, task effect.Task) ([]ledger.Write, e
 	if err != nil {
 		return nil, err
 	}
-	s := starting{Options: o, task: task, part: p, job: j.Job, ready: j.Starts() && !j.Late(j.At)}
+	s := starting{Options: o, task: task, part: p, job: j.Job, at: j.At, ready: j.Starts() && !j.Late(j.At)}
 	switch {
 	case p.Released != nil:
 		return s.released(ctx)
@@ -41,8 +41,9 @@ type starting struct {
 	task     effect.Task
 	part     ledger.StoredPart
 	job      job.Job
-	ready    bool // the job might start this batch as the attempt began, so that its file is at Gemini
-	uploaded bool // by this attempt
+	at       time.Time // when both were read, by the ledger's clock
+	ready    bool      // the job might start this batch as the attempt began, so that its file is at Gemini
+	uploaded bool      // by this attempt
 }
 
 func (s *starting) run(ctx context.Context) ([]ledger.Write, error) {

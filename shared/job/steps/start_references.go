@@ -5,17 +5,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/opledger/opledger/shared/gemini/batches"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
 // refuse ends the requests of the part that name a file or a cache which is gone; the others become another part. Each
-// was found gone before the round, and is looked up once more: the end is final [J15]. Without writes nothing of the
-// part ends for that.
+// was found gone by the job's last look-up, and is looked up once more: the end is final [J15]. Without writes nothing
+// of the part ends for that.
 func (s *starting) refuse(ctx context.Context) ([]ledger.Write, error) {
-	gone, err := s.gone(ctx)
+	suspects, expired, err := s.suspects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if expired != "" {
+		return s.lookedUpAgain(ctx, expired), nil
+	}
+	gone, err := s.gone(ctx, suspects)
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
@@ -77,57 +83,83 @@ func (s *starting) refusedFor(ctx context.Context, out, failed, copies *files.Wr
 	if err != nil {
 		return nil, err
 	}
-	s.part.Pieces = nil
+	var rest []job.Source
 	if some {
-		s.part.Pieces = []job.Source{{Object: object.Name, Length: object.Size, Requests: requests}}
+		rest = []job.Source{{Object: object.Name, Length: object.Size, Requests: requests}}
 	}
-	s.deleteInputs(ctx, s.part.Part)
-	s.part.State, s.part.Unreferenced = job.Refused, true
-	s.part.Problem = fmt.Sprintf("%d of its requests name what Gemini does not have any more", s.part.Counts.Refused)
-	s.part.Waits, s.part.WaitsSince = "", time.Time{}
-	return []ledger.Write{s.part.Write()}, nil
+	return s.unreferenced(ctx, rest,
+		fmt.Sprintf("%d of its requests name what Gemini does not have any more", s.part.Counts.Refused)), nil
 }
 
-// gone returns, by its name, why each reference of the part's requests cannot be used that Gemini does not have.
-func (s *starting) gone(ctx context.Context) (map[string]string, error) {
+// lookedUpAgain returns the write of a part that names what has expired since the job's last look-up. Whether it is
+// gone is not known, nor was the job held for it. So nothing of the part ends: all of it becomes another part, before
+// which what has expired is looked up again [J15].
+func (s *starting) lookedUpAgain(ctx context.Context, expired string) []ledger.Write {
+	return s.unreferenced(ctx, s.part.Sources, expired+" has expired since it was looked up, and is looked up again")
+}
+
+// unreferenced returns the write of a part that is not sent as it is; the rest of its requests becomes another part.
+func (s *starting) unreferenced(ctx context.Context, rest []job.Source, problem string) []ledger.Write {
+	s.deleteInputs(ctx, s.part.Part)
+	s.part.State, s.part.Unreferenced, s.part.Pieces, s.part.Problem = job.Refused, true, rest, problem
+	s.part.Waits, s.part.WaitsSince = "", time.Time{}
+	return []ledger.Write{s.part.Write()}
+}
+
+// suspects returns the references of the part's requests that the job's last look-up found gone; or in their place the
+// name of one that was there then, and has expired since. That is decided by the ledger's clock, as it is when a
+// look-up is due.
+func (s *starting) suspects(ctx context.Context) (gone []*reference, expired string, err error) {
 	known := s.job.References
-	if known.Gone == 0 && (known.Expires.IsZero() || s.Now().Before(known.Expires)) {
-		return nil, nil
+	if known.Gone == 0 && !expiredAt(known.Expires, s.at) {
+		return nil, "", nil
+	}
+	all, err := readReferences(ctx, s.Storage, known.List)
+	if err != nil {
+		return nil, "", err
+	}
+	suspected := map[string]*reference{}
+	for i := range all {
+		if r := &all[i]; r.Gone || r.expired(s.at) {
+			suspected[r.Name] = r
+		}
+	}
+	for line, err := range files.Lines(ctx, s.Storage, s.part.Sources) {
+		if err != nil {
+			return nil, "", err
+		}
+		request, err := job.SplitLine(line)
+		if err != nil {
+			return nil, "", fmt.Errorf("reading the requests of %s: %w", s.part.Key, err)
+		}
+		job.ReferencesIn(request.Body, func(name string) {
+			if r := suspected[name]; r != nil && !r.Gone {
+				expired = name
+			} else if r != nil {
+				delete(suspected, name)
+				gone = append(gone, r)
+			}
+		})
+		if expired != "" {
+			return nil, expired, nil
+		}
+	}
+	return gone, "", nil
+}
+
+// gone looks references up that were found gone, and returns by its name why each cannot be used that still is.
+func (s *starting) gone(ctx context.Context, suspects []*reference) (map[string]string, error) {
+	if len(suspects) == 0 {
+		return nil, nil //nolint:nilnil // none is gone
 	}
 	if err := s.asks(); err != nil {
 		return nil, err
 	}
-	all, err := readReferences(ctx, s.Storage, known.List)
-	if err != nil {
-		return nil, err
-	}
-	suspected := map[string]*reference{}
-	for i := range all {
-		if all[i].expired(s.Now()) {
-			suspected[all[i].Name] = &all[i]
-		}
-	}
-	var due []*reference
-	for line, err := range files.Lines(ctx, s.Storage, s.part.Sources) {
-		if err != nil {
-			return nil, err
-		}
-		request, err := job.SplitLine(line)
-		if err != nil {
-			return nil, fmt.Errorf("reading the requests of %s: %w", s.part.Key, err)
-		}
-		job.ReferencesIn(request.Body, func(name string) {
-			if r := suspected[name]; r != nil {
-				delete(suspected, name)
-				due = append(due, r)
-			}
-		})
-	}
-	if err := s.lookUp(ctx, due, s.part.Round); err != nil {
-		return nil, s.refused(ctx, fmt.Errorf("%w: %w", batches.ErrRefused, err))
+	if err := s.lookUp(ctx, suspects, s.part.Round, s.at); err != nil {
+		return nil, s.undecided(ctx, err)
 	}
 	gone := map[string]string{}
-	for _, r := range due {
+	for _, r := range suspects {
 		if r.Gone {
 			gone[r.Name] = r.why()
 		}

@@ -39,7 +39,7 @@ func (s *starting) place(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.part, s.job = p, j.Job; p.SetAside() {
+	if s.part, s.job, s.at = p, j.Job, j.At; p.SetAside() {
 		return effect.Postpone(fmt.Errorf("%s has no place among the batches that run", p.Key), s.paced(whileRefused))
 	}
 	return nil
