@@ -26,13 +26,13 @@ type jobsWorld struct {
 	folder string // of the ledger, its jobs and its uploads
 }
 
-func newJobsWorld(t *testing.T) *jobsWorld {
+func newJobsWorld(t *testing.T, more ...string) *jobsWorld {
 	t.Helper()
 	w := &jobsWorld{T: t, log: &harness.Log{}, folder: t.TempDir()}
 	path := filepath.Join(w.folder, "ledger.db")
 	s, unused := open(t, path, "http://127.0.0.1:1", Options{
 		Location: config.Store{SQLite: path}, Log: slog.New(slog.NewJSONHandler(w.log, nil)),
-	})
+	}, more...)
 	if err := unused.Close(); err != nil {
 		t.Fatal(err)
 	}

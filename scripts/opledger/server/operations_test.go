@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opledger/opledger/shared/effect/results"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -118,12 +120,49 @@ func TestBatchResults(t *testing.T) {
 	w.wants("Gemini is away", w.ask(http.MethodGet, target, nil), http.StatusServiceUnavailable, "results of batches/a")
 }
 
+// TestBatchResultsDeleted: of results that an effect has stored, the headers say whether all are there, and how many
+// there should be.
+func TestBatchResultsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newJobsWorld(t, "OPLEDGER_EFFECTS=[{name: keep, do: results, collection: reviews, on: [SUCCEEDED]}]")
+	for key, want := range map[operation.Key]struct {
+		there    []string
+		complete string
+	}{
+		"batches/whole": {[]string{"a", "b"}, "true"}, "batches/torn": {[]string{"a"}, "false"},
+	} {
+		w.register(string(key), "")
+		w.settle(key)
+		grant, err := w.server.Ledger.Effects.Claim(t.Context(), key, "keep")
+		w.must(err)
+		outcomes := []ledger.ItemOutcome{{Key: "a"}, {Key: "b", Index: 1}}
+		for i, item := range want.there {
+			outcomes[i].ExtraWrites = []ledger.Write{{
+				Path: ledger.ResultPath("reviews", key, item), Data: results.ItemResult{Key: item, Response: "{}"},
+			}}
+		}
+		_, err = w.server.Ledger.Items.Record(t.Context(), grant.Lease, ledger.ItemProgress{}, outcomes)
+		w.must(err)
+		w.must(w.server.Ledger.Effects.Finish(t.Context(), grant.Lease))
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			r := w.ask(method, "/operations/"+string(key)+"/results", nil)
+			w.wants(string(key), r, http.StatusOK, "")
+			if h := r.Header(); h.Get(resultsComplete) != want.complete || h.Get(resultsRequests) != "2" {
+				t.Errorf("%s %s: %v", method, key, h)
+			}
+			if lines := strings.Count(r.Body.String(), "\n"); method == http.MethodGet && lines != len(want.there) {
+				t.Errorf("%s: %q", key, r.Body)
+			}
+		}
+	}
+}
+
 // settle ingests the success of a batch.
 func (w *jobsWorld) settle(key operation.Key) {
 	w.Helper()
 	_, err := w.server.Ledger.Operations.Ingest(w.Context(), operation.Event{
 		Name: operation.Name{Key: key, Resource: string(key)}, State: operation.Succeeded, Source: operation.Webhook,
-		DeliveryID: "msg",
+		DeliveryID: "msg-" + string(key),
 	})
 	w.must(err)
 }
