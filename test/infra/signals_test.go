@@ -40,6 +40,9 @@ type alert struct {
 	Least int     `json:"least"` // and AllOf must have counted at least so many
 
 	Prometheus string `json:"prometheus"` // the expression of its alert, where serve prints no line of the signal
+	// with Prometheus: what that means, in place of Title and About
+	PrometheusTitle string `json:"prometheus-title"`
+	PrometheusAbout string `json:"prometheus-about"`
 }
 
 // fires reports whether the alert of a signal fires on what was counted in one window.
