@@ -120,7 +120,11 @@ class AsyncOpledger:
         metadata: Mapping[str, Any] | None = None, patience: float = 900.0, traceparent: str = "",
         timeout: float | None = None, max_retries: int | None = None,
     ) -> Submitted:
-        """Submits an operation, once for a correlation id, however often it is called; as Opledger.submit_once."""
+        """Submits an operation, once for a correlation id, however often it is called; as Opledger.submit_once.
+
+        Where it is cancelled while create runs, Gemini may run the operation: the same call again finds out, as after
+        a crash. create that is a function, and no coroutine, goes on in its thread.
+        """
         return await self.run(self.protocol.submit_once(
             correlation_id, create, collection, job_kind, metadata, patience, traceparent, timeout, max_retries,
         ))
@@ -272,19 +276,24 @@ async def in_thread(function: Callable[[Any], T], argument: object) -> T:
     done: asyncio.Future[T] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(brought: Any, error: Exception | None) -> None:
-        if done.cancelled():
+    def settle(brought: Any, error: BaseException | None) -> None:
+        if done.done():
             return
         if error is None:
             done.set_result(brought)
+        elif isinstance(error, StopIteration):  # which a future does not take
+            wrapped = RuntimeError("the function raised StopIteration")
+            wrapped.__cause__ = error
+            done.set_exception(wrapped)
         else:
             done.set_exception(error)
 
     def work() -> None:
-        brought, failed = None, None
+        brought: Any = None
+        failed: BaseException | None = None
         try:
             brought = context.run(function, argument)
-        except Exception as error:
+        except BaseException as error:  # also SystemExit: else the caller would wait for ever
             failed = error
         try:
             loop.call_soon_threadsafe(settle, brought, failed)

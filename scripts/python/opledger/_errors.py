@@ -7,13 +7,15 @@ import time
 import urllib.error
 from collections.abc import Sequence
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from ._model import Operation
 
 Outcome = Literal["refused", "earlier-run", "unanswered", "unregistered"]
 
+_LAST = 253402300799.0  # the end of the year 9999, the last that a time of day has
+_SERVE_ALONE = "opledger serve has this route, the deployed function has not; check the URL"
 RETRIED = frozenset({0, 408, 429, 500, 502, 503, 504})  # 0: no answer
 
 
@@ -45,6 +47,17 @@ class OpledgerError(Exception):
         self.problems = tuple(problems)
         self.reason = reason
         self.retry_after = retry_after
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Lets another process have it, as multiprocessing does: the arguments of each error are its own."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[OpledgerError], args: tuple[Any, ...], state: dict[str, Any]) -> OpledgerError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UnavailableError(OpledgerError):
@@ -190,7 +203,7 @@ def said(error: BaseException) -> str:
 
 def time_in(seconds: float) -> str:
     """Returns the time in some seconds, in UTC."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(time.time() + seconds, _LAST)))
 
 
 def _remedy(status: int) -> str:
@@ -202,7 +215,8 @@ def _remedy(status: int) -> str:
         "identity token for its URL",
         403: "let the caller in: roles/run.invoker on Register, or serve's --allow-host",
         404: "check the URL and the name, and register the operation first",
+        405: _SERVE_ALONE,
         409: "read what is there, and decide",
         413: "send less metadata",
-        501: "opledger serve has this route, the deployed function has not",
+        501: _SERVE_ALONE,
     }.get(status, "check the URL")

@@ -40,7 +40,9 @@ class Mark:
     correlation_id: str
 
     def __post_init__(self) -> None:
-        value = self.correlation_id
+        value: object = self.correlation_id
+        if not isinstance(value, str):
+            raise ValueError(f"the correlation id {value!r} is not a text")
         fits = 1 <= len(value.encode(errors="replace")) <= 100 and value.isprintable()
         if not fits or " " in value or "\ufffd" in value:
             raise ValueError(f"the correlation id {value!r} is not 1 to 100 printable bytes, no spaces")
@@ -125,10 +127,11 @@ class Job:
     Attributes:
         key: Such as "jobs/nightly".
         state: PENDING until it has ended; then SUCCEEDED, FAILED, CANCELLED or EXPIRED.
-        counts: The requests by outcome: done, invalid, truncated, refused, failed.
+        counts: The requests by outcome: done, invalid, truncated, refused, failed; and the lines of results that
+            are unmatched.
         open: The requests that have no outcome yet.
         progress: All that opledger answered.
-        known: Of an answer to a submission: an earlier call submitted it.
+        known: Of the answer to jobs.submit: an earlier call submitted it. Of any other answer: False.
     """
 
     key: str

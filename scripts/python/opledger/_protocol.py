@@ -40,6 +40,7 @@ _STORED_WITHIN = 1800.0  # seconds in which the server stores an input whose byt
 _REFUSED_LATER = 429  # a status of Gemini with which nothing runs, and which passes
 _PIECE = 8 << 20  # bytes of an upload in one request; a multiple of 256 KiB
 _TAKEN = 500  # requests of an iterable that are taken at once
+_DAY = 86400.0
 _BUFFERED = 8 << 20  # bytes of results that are kept in memory
 
 _JOB_ID = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -158,13 +159,13 @@ class Protocol:
             name = yield from _created(create, mark, listed)
         except SubmitError as error:
             if error.outcome == "refused":
-                yield from self._withdraw(intent)
+                yield from self._withdraw(intent, timeout, max_retries)
             raise
         try:
             return Submitted((yield from self._register({**job, "name": name}, timeout, max_retries)), known=False)
-        except OpledgerError as error:
+        except Exception as error:  # whatever it is, the caller gets the name
             raise SubmitError(
-                "unregistered", correlation_id, error, name=name, retryable=listed, status=error.status,
+                "unregistered", correlation_id, error, name=name, retryable=listed, status=getattr(error, "status", 0),
             ) from error
 
     def _may_submit(
@@ -176,11 +177,12 @@ class Protocol:
         waits = False
         while True:
             asked = self.clock()
-            answer = yield from self.call("POST", "/register", intent, self.bounds(timeout, max_retries))
-            if answer["verdict"] == "bound":
-                return str(answer["intent"]["operation"])
-            wait = float(answer.get("waitSeconds", 0))
-            if answer["verdict"] == "submit":
+            verdict, bound, wait = yield from self.call(
+                "POST", "/register", intent, self.bounds(timeout, max_retries), _verdict,
+            )
+            if verdict == "bound":
+                return bound
+            if verdict == "submit":
                 if self.clock() - asked < _SUBMIT_WITHIN:
                     return ""
                 wait = _LONGEST_PAUSE  # it was answered too late; what it allowed is over first
@@ -193,24 +195,25 @@ class Protocol:
                 waits = True
             yield Pause(wanted)
 
-    def _withdraw(self, intent: Mapping[str, Any]) -> Plan[None]:
+    def _withdraw(self, intent: Mapping[str, Any], timeout: float | None, max_retries: int | None) -> Plan[None]:
         """Frees the id at once. Where that fails, a later call waits until the id is decided."""
         try:
-            yield from self.call("POST", "/register", {**intent, "withdraw": True}, self.bounds())
+            yield from self.call("POST", "/register", {**intent, "withdraw": True}, self.bounds(timeout, max_retries), fields)
         except OpledgerError:
             pass  # what the caller must know is why Gemini refused
 
     def find(self, correlation_id: str, timeout: float | None, max_retries: int | None) -> Plan[Submitted | None]:
         quoted = urllib.parse.quote(Mark(correlation_id).correlation_id, safe="")
         try:
-            intent = yield from self.call("GET", f"/intents/{quoted}", None, self.bounds(timeout, max_retries))
+            bound = yield from self.call(
+                "GET", f"/intents/{quoted}", None, self.bounds(timeout, max_retries),
+                lambda intent: str(intent["operation"]) if intent["state"] == "BOUND" else "",
+            )
         except OpledgerError as error:
             if error.status in (404, 405):  # an older opledger has no such route
                 return None
             raise
-        if intent["state"] != "BOUND":
-            return None
-        return Submitted((yield from self.operation(intent["operation"], timeout, max_retries)), known=True)
+        return Submitted((yield from self.operation(bound, timeout, max_retries)), known=True) if bound else None
 
     def register(
         self, name: str, correlation_id: str, job_kind: str, metadata: Mapping[str, Any] | None, traceparent: str,
@@ -220,8 +223,7 @@ class Protocol:
         return (yield from self._register({**said, "name": name}, timeout, max_retries))
 
     def _register(self, body: Mapping[str, Any], timeout: float | None, max_retries: int | None) -> Plan[Operation]:
-        answer = yield from self.call("POST", "/register", body, self.bounds(timeout, max_retries))
-        return operation_of(answer)
+        return (yield from self.call("POST", "/register", body, self.bounds(timeout, max_retries), operation_of))
 
     def _said(
         self, correlation_id: str, job_kind: str, metadata: Mapping[str, Any] | None, traceparent: str,
@@ -234,7 +236,7 @@ class Protocol:
 
     def _read(self, name: str, wait: float, bounds: Bounds) -> Plan[Operation]:
         path = f"/operations/{urllib.parse.quote(name)}?wait={int(wait * 1000)}ms"
-        return operation_of((yield from self.call("GET", path, None, bounds)))
+        return (yield from self.call("GET", path, None, bounds, operation_of))
 
     def wait(self, name: str, timeout: float | None, max_retries: int | None) -> Plan[Operation]:
         bounds = self.bounds(float("inf") if timeout is None else timeout, max_retries)
@@ -259,6 +261,7 @@ class Protocol:
         bounds = self.bounds(float("inf") if timeout is None else timeout, max_retries)
         operation = Operation(name, name, "", dict.fromkeys(REPORTED))
         version: object = None
+        every = min(every, _DAY)  # no sleep takes what is infinite
         while True:
             began = self.clock()
             asked = max(0.0, min(every, _LONGEST_WAIT, bounds.deadline - began))
@@ -278,35 +281,40 @@ class Protocol:
     def operations(
         self, correlation_id: str, filters: Mapping[str, Any], timeout: float | None, max_retries: int | None,
     ) -> Stream[Operation]:
+        given = {name: value for name, value in filters.items() if value}
         if correlation_id:
+            if others := [name for name in given if name != "limit"]:
+                raise ValueError(f"correlation_id names one operation; leave out {', '.join(others)}")
             if found := (yield from self.find(correlation_id, timeout, max_retries)):
                 yield Emit(found.operation)
             return
-        given = {name: value for name, value in filters.items() if value}
         while True:
             query = urllib.parse.urlencode(given, doseq=True)
             bounds = self.bounds(timeout, max_retries)
-            page = yield from self.call("GET", f"/operations?{query}", None, bounds)
-            for record in page["operations"]:
-                yield Emit(operation_of(record))
-            if not page.get("next"):
+            page, after = yield from self.call("GET", f"/operations?{query}", None, bounds, lambda answer: (
+                [operation_of(record) for record in answer["operations"]], answer.get("next"),
+            ))
+            for operation in page:
+                yield Emit(operation)
+            if not after:
                 return
-            given["after"] = page["next"]
+            given["after"] = after
 
     def cancel(
         self, name: str, why: str, by: str, timeout: float | None, max_retries: int | None,
     ) -> Plan[Operation]:
         path = f"/operations/{urllib.parse.quote(name)}:cancel"
-        yield from self.call("POST", path, _decision(by, why), self.bounds(timeout, max_retries))
+        yield from self.call("POST", path, _decision(by, why), self.bounds(timeout, max_retries), fields)
         return (yield from self.operation(name, timeout, max_retries))
 
     def forget(self, name: str, timeout: float | None, max_retries: int | None) -> Plan[int]:
         path = f"/operations/{urllib.parse.quote(name)}"
         try:
-            answer = yield from self.call("DELETE", path, None, self.bounds(timeout, max_retries))
+            return (yield from self.call(
+                "DELETE", path, None, self.bounds(timeout, max_retries), lambda answer: int(answer["deleted"]),
+            ))
         except NotFoundError:
             return 0  # a repeat whose first answer was lost
-        return int(answer["deleted"])
 
     # Jobs
 
@@ -314,6 +322,7 @@ class Protocol:
         self, job_id: str, requests: Any, said: Mapping[str, Any], config: object, key_field: str,
         timeout: float | None, max_retries: int | None,
     ) -> Plan[Job]:
+        path = f"/jobs/{_id(job_id)}"
         raw = isinstance(requests, str) and config is None and not self.storage
         with (open(requests, "rb") if raw else tempfile.TemporaryFile()) as file:
             count = 0
@@ -331,18 +340,18 @@ class Protocol:
                 given = yield from upload.to_serve(key_field if raw else "")
         traceparent = said.get("traceParent") or self.traceparent()
         body = {**said, "traceParent": traceparent, "input": given}
-        reply = yield from self.exchange(
-            "POST", f"/jobs/{_id(job_id)}", _json(body), self.bounds(timeout, max_retries),
-        )
-        return job_of(_object(reply), known=reply.status == 200)
+        reply = yield from self.exchange("POST", path, _json(body), self.bounds(timeout, max_retries))
+        return _read(f"POST {path}", reply, lambda answer: job_of(answer, known=reply.status == 200))
 
     def job(self, job_id: str, timeout: float | None, max_retries: int | None) -> Plan[Job]:
         path = f"/jobs/{_id(job_id)}"
-        return job_of((yield from self.call("GET", path, None, self.bounds(timeout, max_retries))))
+        return (yield from self.call("GET", path, None, self.bounds(timeout, max_retries), job_of))
 
     def wait_job(self, job_id: str, timeout: float | None, max_retries: int | None) -> Plan[Job]:
+        ends = None if timeout is None else self.clock() + timeout
         yield from self.wait(f"jobs/{_id(job_id)}", timeout, max_retries)
-        return (yield from self.job(job_id, None, max_retries))
+        left = None if ends is None else max(0.0, ends - self.clock())
+        return (yield from self.job(job_id, left, max_retries))
 
     def decide_job(
         self, job_id: str, verb: str, body: Mapping[str, Any], why: str, by: str, timeout: float | None,
@@ -350,7 +359,7 @@ class Protocol:
     ) -> Plan[Job]:
         method, path = ("POST", f"/jobs/{_id(job_id)}:{verb}") if verb else ("PATCH", f"/jobs/{_id(job_id)}")
         whole = {**body, **_decision(by, why)}
-        return job_of((yield from self.call(method, path, whole, self.bounds(timeout, max_retries))))
+        return (yield from self.call(method, path, whole, self.bounds(timeout, max_retries), job_of))
 
     # Results
 
@@ -366,11 +375,12 @@ class Protocol:
             for line in whole:
                 if line.strip():
                     lines += 1
-                    yield Emit(Result.of(json.loads(line)))
+                    yield Emit(_result(name, lines, line))
         if expected > lines:
+            of = "lines" if name.startswith("jobs/") else "requests"
             raise ResultsError(
-                f"{name} has {expected} requests, and its results have {lines} lines", remedy="read them again, "
-                "and submit those without a line as a new batch",
+                f"{name} has {expected} {of}, and its results have {lines} lines", remedy="read them again, "
+                "and submit the requests without a line again",
             )
 
     def _download(
@@ -386,8 +396,11 @@ class Protocol:
             raise ValueError(f"{name!r} is neither a batch nor a job, as batches/… and jobs/… are")
         name = name if is_job else f"batches/{name.rpartition('/')[2]}"
         if is_job and self.storage:
-            yield from self._job_object(file, name, kind, timeout, max_retries)
-            return 0
+            if merged or partial:
+                raise ValueError(
+                    "merged and partial need opledger serve; with storage read the results of each job that has ended"
+                )
+            return (yield from self._job_object(file, name, kind, timeout, max_retries))
         query = urllib.parse.urlencode({k: v for k, v in (
             ("kind", "" if kind == "results" else kind), ("merged", "true" if merged else ""),
         ) if v})
@@ -401,16 +414,27 @@ class Protocol:
             raise
         if is_job and reply.headers.get("opledger-complete") == "false" and not partial:
             raise NotSettledError((yield from self.operation(name, timeout, max_retries)))
+        if is_job and not merged and not partial:
+            return _lines_of((yield from self.job(name, timeout, max_retries)), kind)
         return int(reply.headers.get("opledger-requests", "0"))
 
     def _job_object(
         self, file: IO[bytes], name: str, kind: Kind, timeout: float | None, max_retries: int | None,
-    ) -> Plan[None]:
+    ) -> Plan[int]:
+        """Writes the results of a job from job storage, and returns how many lines there should be."""
         job = yield from self.job(name.removeprefix("jobs/"), timeout, max_retries)
         if not job.settled:
             raise NotSettledError((yield from self.operation(name, timeout, max_retries)))
-        if stored := fields(fields(job.progress.get("output")).get(kind)).get("name"):
-            yield from self._object(file, f"{job.progress['storage']}/{stored}", timeout, max_retries)
+        expected = _lines_of(job, kind)
+        stored = fields(fields(job.progress.get("output")).get(kind)).get("name")
+        if stored and (storage := job.progress.get("storage")):
+            yield from self._object(file, f"{storage}/{stored}", timeout, max_retries)
+        elif expected:
+            raise ResultsError(
+                f"{name} has {expected} lines of {kind}, and names no object that has them",
+                remedy="read jobs.get: its progress says where they are",
+            )
+        return expected
 
     def _object(self, file: IO[bytes], at: str, timeout: float | None, max_retries: int | None) -> Plan[None]:
         bucket, name = _bucket(at)
@@ -425,7 +449,7 @@ class Protocol:
         reply = yield from self.exchange(
             "GET", f"{self.gemini}/v1beta/{batch}", None, self.bounds(timeout, max_retries), auth="gemini",
         )
-        answer = _object(reply)
+        answer = _read(f"GET {batch}", reply, fields)
         output = fields(fields(answer.get("metadata")).get("output")) or fields(answer.get("response"))
         if stored := output.get("responsesFile"):
             url = f"{self.gemini}/v1beta/files/{str(stored).rpartition('/')[2]}:download?alt=media"
@@ -441,9 +465,13 @@ class Protocol:
 
     # Requests
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None, bounds: Bounds) -> Plan[dict[str, Any]]:
-        """Returns the object that a request is answered with."""
-        return _object((yield from self.exchange(method, path, None if body is None else _json(body), bounds)))
+    def call(
+        self, method: str, path: str, body: Mapping[str, Any] | None, bounds: Bounds,
+        read: Callable[[dict[str, Any]], T],
+    ) -> Plan[T]:
+        """Returns what read makes of the object that a request is answered with."""
+        reply = yield from self.exchange(method, path, None if body is None else _json(body), bounds)
+        return _read(f"{method} {path}", reply, read)
 
     def exchange(
         self, method: str, url: str, body: bytes | None, bounds: Bounds, *, headers: Mapping[str, str] | None = None,
@@ -455,6 +483,8 @@ class Protocol:
         Returns the answer, with a status of 2xx or of accept. Else it raises the error of its status.
         """
         all_headers = dict(headers or {})
+        what = f"{method} {url.partition('?')[0]}"  # the query of a session at Cloud Storage is a secret
+        empty = method == "HEAD" or auth in ("google", "none")
         if body is not None:
             all_headers.setdefault("Content-Type", "application/json")
         pause, repeats, waits = 0.5, 0, False
@@ -466,11 +496,12 @@ class Protocol:
                     into.truncate()
                 reply = yield Send(method, url, body, all_headers, limit, auth, into)
                 assert isinstance(reply, Reply)
-                if 200 <= reply.status < 300 and (into is not None or _is_object(reply)) or reply.status in accept:
+                whole = into is not None or _is_object(reply, empty)
+                if 200 <= reply.status < 300 and whole or reply.status in accept:
                     return reply
-                error = _refusal(f"{method} {url}", reply)
+                error = _refusal(what, reply)
             except Unreached as unreached:
-                error = UnavailableError(f"{method} {url} was not answered: {unreached}")
+                error = UnavailableError(f"{what} was not answered: {unreached}")
             wanted = min(max(error.retry_after, self.uniform(pause / 2, pause)), _LONGEST_PAUSE)
             over = self.clock() + wanted > bounds.deadline or repeats == bounds.retries
             if not isinstance(error, UnavailableError) or over:
@@ -502,33 +533,46 @@ class _Upload:
         """Sends what has not arrived, in pieces, and returns the input that POST /jobs/{id} takes."""
         query = f"?{urllib.parse.urlencode({'keyField': key_field})}" if key_field else ""
         at = f"/jobs/{_id(self.job_id)}/input/{self.digest}{query}"
-        offset, until = -1, 0.0
+        clock = self.protocol.clock
+        most, until, turns = -1, 0.0, 0  # turns: since the last progress
+        stores = waits = False
         while True:
             reply = yield from self.protocol.exchange("HEAD", at, None, self.bounds(), accept=(200,))
-            arrived = int(reply.headers.get("upload-offset", 0))
-            if arrived != offset:
-                offset, until = arrived, self.bounds().deadline
+            offset = max(0, _offset(reply.headers.get("upload-offset", "")))
             whole = reply.headers.get("upload-complete") == "?1" or offset >= self.size
+            if offset > most:
+                most, until, turns = offset, self.bounds().deadline, 0
+            if whole and not stores:
+                stores, until, turns = True, max(until, clock() + _STORED_WITHIN), 0  # a large input takes minutes
             if whole:
                 part, of = b"", f"bytes */{self.size}"
-                until = max(until, self.protocol.clock() + _STORED_WITHIN)  # a large input takes minutes to store
             else:
                 self.file.seek(offset)
                 part = self.file.read(_PIECE)
                 of = f"bytes {offset}-{offset + len(part) - 1}/{self.size}"
             headers = {"Content-Range": of, "Content-Type": "application/octet-stream"}
+            error: OpledgerError
             try:  # once: a server that has the bytes answers before it has read them, and the connection breaks
                 reply = yield from self.protocol.exchange(
                     "PUT", at, part, Bounds(until, 0), headers=headers, attempt=600.0,
                 )
-            except (UnavailableError, ConflictError) as error:
-                wait = min(max(error.retry_after, 0.5), _LONGEST_PAUSE)
-                if self.protocol.clock() + wait > until:
-                    raise
-                yield Pause(wait)
-                continue
-            if answer := fields(_object(reply).get("input")):
-                return answer
+                if answer := fields(_read(f"PUT {at}", reply, fields).get("input")):
+                    return answer
+                if not whole and not turns:
+                    turns = 1  # until the next HEAD says that more has arrived
+                    continue
+                error = UnavailableError(f"PUT {at} is answered, and the upload does not go on", status=503)
+            except (UnavailableError, ConflictError) as failed:
+                error = failed
+            wait = min(max(error.retry_after, 0.5), _LONGEST_PAUSE)
+            retries = self.bounds().retries
+            if clock() + wait > until or retries is not None and turns >= retries:
+                raise error
+            if not waits:
+                log.warning("%s; asking again until %s", error.message, time_in(until - clock()))
+                waits = True
+            turns += 1
+            yield Pause(wait)
 
     def to_bucket(self, storage: str) -> Plan[None]:
         """Creates the object that the steps of a deployed job read. One that is there has the same bytes."""
@@ -539,24 +583,33 @@ class _Upload:
             "POST", f"{google}/upload/storage/v1/b/{bucket}/o?{query}", _json({"name": name}), self.bounds(),
             auth="google", accept=(412,), headers={"X-Upload-Content-Length": str(self.size)},
         )
+        if begun.status == 412:
+            return
+        if not (session := begun.headers.get("location", "")):
+            raise UnavailableError(f"Cloud Storage began no upload to {bucket}: its answer has no Location", status=503)
         offset = 0
-        while begun.status != 412 and offset < self.size:
+        while offset < self.size:
             self.file.seek(offset)
             part = self.file.read(_PIECE)
             end = offset + len(part)
             size = self.size if end >= self.size else "*"  # of which the last piece alone says that it ends there
             headers = {"Content-Range": f"bytes {offset}-{end - 1}/{size}"}
             reply = yield from self.protocol.exchange(
-                "PUT", begun.headers["location"], part, self.bounds(), headers=headers, auth="google",
+                "PUT", session, part, self.bounds(), headers=headers, auth="none",  # the URL is the permission
                 accept=(200, 201, 308, 412), attempt=600.0,
             )
             if reply.status != 308:
                 return
-            offset = int(reply.headers.get("range", "bytes=0--1").rpartition("-")[2] or -1) + 1
+            arrived = _offset(reply.headers.get("range", "").rpartition("-")[2]) + 1
+            if arrived <= offset:
+                raise UnavailableError(f"the upload to {bucket} does not go on after {offset} bytes", status=503)
+            offset = arrived
 
 
 def _spool(file: IO[bytes], requests: Any, config: object, key_field: str) -> Plan[int]:
     """Writes requests as lines, and returns how many there are."""
+    if isinstance(requests, Mapping):
+        raise ValueError("requests are a dict: give its items(), pairs of a key and contents, or a list of lines")
     opened = isinstance(requests, str)
     source: Any = open(requests, "rb") if opened else requests
     try:
@@ -607,6 +660,8 @@ def _created(create: Callable[[Mark], Any], mark: Mark, listed: bool) -> Plan[st
             ) from error
         status = status if isinstance(error, OpledgerError) else 0
         raise SubmitError("unanswered", mark.correlation_id, why, retryable=again, status=status) from error
+    if not isinstance(name, str):
+        name = getattr(name, "name", None)  # google-genai's object, as create got it
     if not isinstance(name, str) or not name:
         why = "the answer has no name"
         raise SubmitError("unanswered", mark.correlation_id, why, retryable=listed)
@@ -628,7 +683,7 @@ def _decision(by: str, why: str) -> dict[str, str]:
 
 
 def _id(job_id: str) -> str:
-    bare = job_id.removeprefix("jobs/")
+    bare = job_id.removeprefix("jobs/") if isinstance(cast(object, job_id), str) else ""
     if not _JOB_ID.fullmatch(bare):
         raise ValueError(f"the job id {job_id!r} is not 1 to 64 letters, digits, - and _, the first no - or _")
     return bare
@@ -642,19 +697,59 @@ def _bucket(at: str) -> tuple[str, str]:
 
 
 def _json(body: Mapping[str, Any]) -> bytes:
-    return json.dumps({k: v for k, v in body.items() if v is not None and v != "" and v != {}}).encode()
-
-
-def _is_object(reply: Reply) -> bool:
-    """Whether a body is JSON, or there is none: a proxy may answer 200 with a page of its own."""
+    given = {k: v for k, v in body.items() if v is not None and v != "" and v != {}}
     try:
-        return not reply.body.strip() or isinstance(json.loads(reply.body), dict)
+        return json.dumps(given, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{', '.join(given)} cannot be sent as JSON: {error}") from error
+
+
+def _is_object(reply: Reply, empty: bool) -> bool:
+    """Whether a body is an object of JSON: a proxy may answer 200 with a page of its own, or with nothing."""
+    try:
+        return isinstance(json.loads(reply.body), dict) if reply.body.strip() else empty
     except ValueError:
         return False
 
 
-def _object(reply: Reply) -> dict[str, Any]:
-    return fields(json.loads(reply.body or b"{}"))
+def _read(what: str, reply: Reply, read: Callable[[dict[str, Any]], T]) -> T:
+    """Returns what read makes of an answer, which a proxy may have given."""
+    try:
+        return read(fields(json.loads(reply.body or b"{}")))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnavailableError(f"{what}: the answer is not from opledger: {error!r}", status=503) from error
+
+
+def _verdict(answer: Mapping[str, Any]) -> tuple[str, str, float]:
+    """Returns what is said of an intent, the operation where it is bound, and the seconds to wait."""
+    verdict = str(answer["verdict"])
+    bound = str(answer["intent"]["operation"]) if verdict == "bound" else ""
+    return verdict, bound, float(answer.get("waitSeconds", 0))
+
+
+def _offset(text: str) -> int:
+    """Returns the number that an answer says; -1 where it says none."""
+    try:
+        return int(text)
+    except ValueError:
+        return -1
+
+
+def _result(name: str, number: int, line: bytes) -> Result:
+    try:
+        return Result.of(json.loads(line))
+    except (ValueError, AttributeError) as error:
+        raise ResultsError(
+            f"line {number} of the results of {name} is no object of JSON: {line[:100]!r}", remedy="read them again",
+        ) from error
+
+
+def _lines_of(job: Job, kind: Kind) -> int:
+    """Returns how many lines of a kind the results of a job have that has ended."""
+    if kind == "unmatched":
+        return job.counts.get(kind, 0)
+    unwanted = {"unmatched"} if kind == "results" else {"unmatched", "done"}
+    return sum(n for outcome, n in job.counts.items() if outcome not in unwanted)
 
 
 def _until(bounds: Bounds, now: float) -> str:

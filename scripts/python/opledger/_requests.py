@@ -7,6 +7,7 @@ import codecs
 import hashlib
 import json
 import re
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union, cast
 
@@ -51,8 +52,12 @@ def request(key: str, contents: object, config: object = None) -> dict[str, Any]
 
 def line_of(given: Request, config: object = None) -> bytes:
     """Returns a request as a canonical line. Raises ValueError."""
-    if isinstance(given, Mapping):
-        line = dict(given)
+    row: Any = given
+    if not isinstance(row, (Mapping, tuple, list)):
+        # a row of an array of numpy, or what _plain knows
+        row = row.tolist() if hasattr(row, "tolist") else _plain(row)
+    if isinstance(row, Mapping):
+        line = dict(cast(Object, row))
         if (body := fields(line.get("request"))) and ("config" in body or _is_flat(body.get("contents"))):
             # as google-genai's inline requests are written
             of = {"contents": _contents(body.get("contents"))}
@@ -63,9 +68,9 @@ def line_of(given: Request, config: object = None) -> bytes:
             _add_config(shared, config)
             line["request"] = _under(shared, own)
     else:
-        if len(given) != 2:
+        if not isinstance(row, (tuple, list)) or len(cast("list[Any]", row)) != 2:
             raise ValueError(f"{given!r} is neither a line with key and request, nor a pair of a key and contents")
-        line = request(str(given[0]), given[1], config)
+        line = request(str(row[0]), row[1], config)
     first = {name: line.pop(name) for name in ("key", "request") if name in line}
     try:
         text = json.dumps({**first, **line}, ensure_ascii=False, separators=(",", ":"), allow_nan=False,
@@ -153,7 +158,7 @@ def _add_config(body: dict[str, Any], config: object) -> None:
         elif name == "generationConfig":
             generation.update(value)
         else:
-            if name == "responseSchema" and isinstance(value, type):
+            if name == "responseSchema" and _is_type(value):
                 name, value = "responseJsonSchema", _schema(value)
             generation[name] = value
     if generation:
@@ -161,11 +166,22 @@ def _add_config(body: dict[str, Any], config: object) -> None:
 
 
 def _schema(model: Any) -> Any:
-    """Returns the JSON schema of a class of Pydantic."""
+    """Returns the JSON schema of a class of Pydantic, or of a type of such, such as list[Recipe]."""
     schema: Callable[[], Any] | None = getattr(model, "model_json_schema", None)
-    if schema is None:
-        raise ValueError(f"response_schema is {model!r}: give a class of Pydantic, or a schema as a dict")
-    return schema()
+    if schema is not None and isinstance(model, type):
+        return schema()
+    try:
+        pydantic: Any = __import__("pydantic")
+        return pydantic.TypeAdapter(model).json_schema()
+    except Exception as error:
+        why = "it needs Pydantic 2" if isinstance(error, (ImportError, AttributeError)) else str(error)
+        raise ValueError(
+            f"response_schema is {model!r}: give a class of Pydantic, a list of one, or a schema as a dict ({why})"
+        ) from error
+
+
+def _is_type(value: object) -> bool:
+    return isinstance(value, type) or typing.get_origin(value) is not None
 
 
 def _plain(value: Any) -> Any:
@@ -175,7 +191,7 @@ def _plain(value: Any) -> Any:
     if (dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
         # response_schema may be a class, which Pydantic cannot dump as JSON
         schema = getattr(value, "response_schema", None)
-        dropped = {"response_schema"} if isinstance(schema, type) else None
+        dropped = {"response_schema"} if _is_type(schema) else None
         plain = dump(mode="json", by_alias=True, exclude_none=True, exclude=dropped)
         return {**plain, "responseSchema": schema} if dropped else plain
     if item := getattr(value, "item", None):  # a number of numpy, as in a row of a DataFrame

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import shutil
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
-from typing import Any, Union, cast
+from typing import IO, Any, Union, cast
 
+from ._errors import AccessError
 from ._protocol import Reply, Send, Unreached
 
 Token = Union[str, "os.PathLike[str]", Callable[[], str], None]
+
+_PIECE = 1 << 16  # bytes of a download that are read at once
 
 
 class Transport:
@@ -27,19 +29,16 @@ class Transport:
         self._google_token = google_token
 
     def send(self, command: Send) -> Reply:
-        """Returns the answer to a request. Raises Unreached."""
+        """Returns the answer to a request.
+
+        Raises Unreached, what writing the body raises, AccessError where a token is none, and where google-auth
+        is not installed or has no credentials, its error.
+        """
         url = self._url + command.url if command.url.startswith("/") else command.url
         request = urllib.request.Request(url, command.body, dict(command.headers), method=command.method)
+        self._authorize(request, command.auth)
         try:
-            self._authorize(request, command.auth)
-            with opener(url).open(request, timeout=command.timeout) as opened:
-                response = cast(HTTPResponse, opened)
-                body = b""
-                if command.into is None:
-                    body = response.read()
-                else:
-                    shutil.copyfileobj(response, command.into)
-                return Reply(response.status, _lower(response.headers), body)
+            opened = opener(url).open(request, timeout=command.timeout)
         except urllib.error.HTTPError as error:
             with error:
                 return Reply(error.code, _lower(error.headers), _body(error))
@@ -47,18 +46,54 @@ class Transport:
             raise Unreached(str(error.reason)) from error
         except (OSError, HTTPException, ValueError) as error:
             raise Unreached(str(error) or type(error).__name__) from error
+        with cast(HTTPResponse, opened) as response:
+            body = b""
+            if command.into is None:
+                body = _read(response, None)
+            else:
+                _copy(response, command.into)
+            return Reply(response.status, _lower(response.headers), body)
 
     def _authorize(self, request: urllib.request.Request, auth: str) -> None:
         if auth == "gemini":
-            request.add_unredirected_header("x-goog-api-key", self._gemini_key)
+            request.add_unredirected_header("x-goog-api-key", _sendable("the API key of Gemini", self._gemini_key))
             return
-        token = {"opledger": self._token, "google": self._google_token}.get(auth)
+        if auth == "none":
+            return
         try:
-            text = _text_of(token)
+            text = _text_of(self._token if auth == "opledger" else self._google_token)
+        except ImportError:
+            raise
         except Exception as error:
+            if any(kind.__name__ == "DefaultCredentialsError" for kind in type(error).__mro__):  # of google-auth
+                raise
             raise Unreached(f"the token cannot be had: {error}") from error
-        if text:
+        if text := _sendable("the token", text):
             request.add_unredirected_header("Authorization", f"Bearer {text}")
+
+
+def _read(response: HTTPResponse, most: int | None) -> bytes:
+    try:
+        return response.read(most)
+    except (OSError, HTTPException, ValueError) as error:
+        raise Unreached(str(error) or type(error).__name__) from error
+
+
+def _copy(response: HTTPResponse, into: IO[bytes]) -> None:
+    while piece := _read(response, _PIECE):
+        into.write(piece)
+    if response.length:  # read with a size does not say that the connection broke off
+        raise Unreached(f"it broke off, {response.length} bytes before its end")
+
+
+def _sendable(what: str, secret: str) -> str:
+    """Returns a secret without white space around it. An error never has it in its text."""
+    bare = secret.strip()
+    if not bare.isascii() or not bare.isprintable() or " " in bare:
+        raise AccessError(
+            f"{what} has a line break, or another character that no such secret has", remedy="give it as it was issued",
+        )
+    return bare
 
 
 def _lower(headers: Any) -> dict[str, str]:

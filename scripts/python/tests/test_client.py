@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import datetime
 import hmac
 import io
 import json
 import logging
 import os
 import pathlib
+import pickle
 import socket
 import sys
 import tempfile
 import threading
+import traceback
 import types
 import unittest
 import unittest.mock
@@ -24,10 +28,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from opledger import (
-    AnsweredError, AsyncOpledger, CompletionError, Mark, NotSentError, NotSettledError, Opledger, OpledgerError,
-    SignatureError, SubmitError, Submitted, UnavailableError, Verifier, check_requests, checked_url,
+    AccessError, AnsweredError, CompletionError, Mark, NotSentError, NotSettledError, Operation,
+    Opledger, OpledgerError, ResultsError, SignatureError, SubmitError, Submitted, UnavailableError, Verifier, check_requests, checked_url,
     google_token, opener, said,
 )
+from opledger._async import in_thread
 from opledger._protocol import Protocol, Send
 
 UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
@@ -38,6 +43,7 @@ RECORD: dict[str, Any] = {
 SETTLED = {
     **RECORD, "state": "SUCCEEDED", "result": {**UNREPORTED, "outputFile": "files/out", "inline": False},
 }
+JOB: dict[str, Any] = {"key": "jobs/abc", "state": "SUCCEEDED", "counts": {"done": 1}, "open": 0}
 OPEN = {"intent": {"correlationId": "night-1", "state": "OPEN"}, "verdict": "submit"}
 WAIT = {"intent": {"state": "OPEN"}, "verdict": "wait", "waitSeconds": 300}
 BOUND = {"intent": {"state": "BOUND", "operation": "batches/abc"}, "verdict": "bound"}
@@ -64,7 +70,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.server.requests.append((self.command, self.path, json.loads(body) if body else None))
+        read = json.loads(body) if "json" in self.headers.get("Content-Type", "") else None
+        self.server.requests.append((self.command, self.path, read))
         self.server.headers.append(self.headers)
         answer = self.server.answers.pop(0)
         if answer is None:
@@ -72,12 +79,12 @@ class Handler(BaseHTTPRequestHandler):
         status, said, headers = answer if len(answer) == 3 else (*answer, {})
         content = said.encode() if isinstance(said, str) else json.dumps(said).encode()
         self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 
-    do_GET = do_POST
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keeps the tests quiet."""
@@ -407,7 +414,7 @@ class CallTest(ClientTest):
 
     def test_refusals_are_not_repeated(self) -> None:
         for code, remedy in ((400, "correct"), (401, "token"), (403, "invoker"), (404, "register"),
-                             (405, "URL"), (302, "URL")):
+                             (405, "serve has this route"), (302, "URL")):
             with self.subTest(code):
                 self.answers((code, "<html>no</html>", {"Location": "/elsewhere"}))
                 self.server.requests.clear()
@@ -513,6 +520,245 @@ class CallTest(ClientTest):
         missing = unittest.mock.patch.dict(os.environ, {"OPLEDGER_TOKEN_FILE": file.name})
         with missing, self.assertRaisesRegex(ValueError, "OPLEDGER_TOKEN_FILE: .*serve prints"):
             Opledger(url)
+
+
+class BrokenTest(ClientTest):
+    """What a network, a proxy or a caller does wrong is an error that says so, and never a part of the truth."""
+
+    def test_a_download_that_breaks_off(self) -> None:
+        """It is asked for again, and is not taken for whole."""
+        lines = '{"key":"a","response":{}}\n{"key":"b","response":{}}\n'
+        self.answers((200, lines[:26], {"Content-Length": "52"}), (200, lines))
+        self.assertEqual([result.key for result in self.client.results("batches/abc")], ["a", "b"])
+        self.assertEqual(len(self.server.requests), 2)
+
+    def test_lines_that_are_none(self) -> None:
+        for line in ('{"key":"a"', "null", "[]"):
+            with self.subTest(line), self.assertRaisesRegex(ResultsError, "line 2 of the results of batches/abc"):
+                self.answers((200, f'{{"key":"a","response":{{}}}}\n{line}\n'))
+                list(self.client.results("batches/abc"))
+
+    def test_a_job_has_a_line_of_each_outcome(self) -> None:
+        job: dict[str, Any] = {**JOB, "counts": {"done": 2, "failed": 1, "unmatched": 1}}
+        for kind, lines, whole in (
+            ("results", 3, True), ("results", 2, False), ("failed", 1, True), ("failed", 0, False),
+            ("unmatched", 1, True), ("unmatched", 0, False),
+        ):
+            with self.subTest(f"{lines} of {kind}"):
+                self.answers((200, '{"key":"a","response":{}}\n' * lines), (200, job))
+                results = self.client.jobs.results("abc", kind=kind)  # type: ignore[arg-type]
+                if whole:
+                    self.assertEqual(len(list(results)), lines)
+                else:
+                    with self.assertRaises(ResultsError):
+                        list(results)
+
+    def test_what_job_storage_cannot_have(self) -> None:
+        client = Opledger(f"http://127.0.0.1:{self.server.server_port}", storage="gs://bucket/jobs", storage_token="t")
+        for option in ("merged", "partial"):
+            with self.assertRaisesRegex(ValueError, "need opledger serve"):
+                list(client.jobs.results("abc", **{option: True}))  # type: ignore[arg-type]
+        self.answers((200, {**JOB, "counts": {"done": 2}}))
+        with self.assertRaisesRegex(ResultsError, "2 lines of results, and names no object"):
+            list(client.jobs.results("abc"))
+        self.answers((200, {**JOB, "counts": {"done": 2}}))
+        self.assertEqual(list(client.jobs.results("abc", kind="failed")), [])
+
+    def test_an_upload_to_serve_ends(self) -> None:
+        """One that does not go on ends with the time and the repeats of the call, or after half an hour of storing."""
+        cases: tuple[tuple[str, float, dict[str, Any]], ...] = (
+            ("?0", 90, {}), ("?0", 10, {"timeout": 10.0}), ("?0", 1, {"max_retries": 2}), ("?1", 1800, {}),
+            ("?1", 1, {"max_retries": 2}),
+        )
+        slow: Answer = (503, "", {"Retry-After": "60"})
+        for complete, times, options in cases:
+            for put in [slow] if times == 1800 else [AWAY, (200, {})]:
+                with self.subTest(f"{complete} {options} {put}"):
+                    self.server.requests.clear()
+                    began = self.now
+                    head: Answer = (200, "", {"Upload-Offset": "0", "Upload-Complete": complete})
+                    self.answers(*[head, put] * 400)
+                    with self.assertLogs("opledger") as logged, self.assertRaises(UnavailableError):
+                        self.client.jobs.submit("abc", [("a", "hello")], model="m", **options)
+                    self.assertEqual(len(logged.output), 1)
+                    self.assertAlmostEqual(self.now - began, times, delta=1)
+                    if "max_retries" in options:
+                        self.assertIn(len(self.server.requests), (6, 8))
+
+    def test_a_secret_with_a_line_break(self) -> None:
+        """White space around it is taken away; one inside is an error at once, and is nowhere repeated."""
+        url = f"http://127.0.0.1:{self.server.server_port}"
+        self.answers((200, RECORD))
+        Opledger(url, "token\n").register("batches/abc")
+        self.assertEqual(self.server.headers[-1]["Authorization"], "Bearer token")
+        for token in ("hid\nden", "hid den", "hid\u2026den"):
+            for client, call in (
+                (Opledger(url, lambda: token), "operation"), (Opledger(url, token), "operation"),
+            ):
+                with self.subTest(token), self.assertNoLogs("opledger"), self.assertRaises(AccessError) as raised:
+                    getattr(client, call)("batches/abc")
+                self.assertNotIn("den", "".join(traceback.format_exception(raised.exception)))
+        client = Opledger(url, gemini_api_key="hid\nden")
+        self.answers((501, {"error": {"message": "no"}}))
+        with self.assertNoLogs("opledger"), self.assertRaises(AccessError) as raised:
+            list(client.results("batches/abc"))
+        self.assertNotIn("den", "".join(traceback.format_exception(raised.exception)))
+        self.assertEqual(self.pauses, [])
+
+    def test_a_token_that_nothing_brings(self) -> None:
+        default = type("DefaultCredentialsError", (Exception,), {})
+        for error in (ImportError("google-auth"), default("no credentials")):
+            def token() -> str:
+                raise error
+
+            client = Opledger(f"http://127.0.0.1:{self.server.server_port}", token, sleep=self.pause)
+            with self.subTest(str(error)), self.assertRaises(type(error)):
+                client.register("batches/abc")
+        self.assertEqual(self.pauses, [])
+
+    def test_a_disk_that_is_full(self) -> None:
+        class Full(io.BytesIO):
+            def write(self, part: Any) -> int:
+                raise OSError(28, "no space left")
+
+        self.answers((200, "{}"))
+        transport = self.client._transport
+        with self.assertRaisesRegex(OSError, "no space left"):
+            transport.send(Send("GET", "/x", into=Full()))
+
+    def test_an_answer_of_something_else(self) -> None:
+        """A proxy that answers 200 with nothing, or with JSON of its own, is not opledger."""
+        calls: list[Callable[[], object]] = [
+            lambda: self.client.register("batches/abc", timeout=0), lambda: self.client.find("a", timeout=0),
+            lambda: self.client.operation("batches/abc", timeout=0), lambda: self.client.forget("batches/a", timeout=0),
+            lambda: list(self.client.operations(timeout=0)), lambda: self.client.jobs.get("abc", timeout=0),
+            lambda: self.client.jobs.cancel("abc", why="x", timeout=0),
+            lambda: self.client.submit_once("a", create, collection="batches", timeout=0),
+        ]
+        for said in ("", {}, {"key": 1, "result": 2, "counts": 3, "verdict": "bound", "state": "BOUND"}):
+            for number, call in enumerate(calls):
+                with self.subTest(f"{said} {number}"), self.assertRaises(UnavailableError) as raised:
+                    self.answers((200, said))
+                    call()
+                self.assertEqual(raised.exception.status, 503)
+
+    def test_a_registration_that_is_none_keeps_the_name(self) -> None:
+        self.answers((201, OPEN), (200, {}))
+        with self.assertRaises(SubmitError) as raised:
+            self.submit_once(create)
+        self.assertEqual((raised.exception.outcome, raised.exception.name), ("unregistered", "batches/abc"))
+
+    def test_create_that_returns_google_genai_s_object(self) -> None:
+        self.answers((201, OPEN), (201, RECORD))
+        creates: Any = lambda mark: types.SimpleNamespace(name="batches/abc")
+        self.assertEqual(self.submit_once(creates).operation.key, "batches/abc")
+        self.assertEqual(self.server.requests[1][2]["name"], "batches/abc")
+
+    def test_a_function_that_ends_the_program(self) -> None:
+        """What is no Exception reaches the caller, who does not wait for ever."""
+
+        def ends(error: BaseException) -> Callable[[object], None]:
+            def raises(argument: object) -> None:
+                raise error
+
+            return raises
+
+        async def main() -> None:
+            with self.assertRaises(RuntimeError) as stopped:
+                await asyncio.wait_for(in_thread(ends(StopIteration(7)), None), 20)
+            self.assertIsInstance(stopped.exception.__cause__, StopIteration)
+            with self.assertRaises(GeneratorExit):
+                await asyncio.wait_for(in_thread(ends(GeneratorExit()), None), 20)
+
+        asyncio.run(main())
+        with self.assertRaises(SystemExit):
+            asyncio.run(in_thread(ends(SystemExit(3)), None))
+
+    def test_arguments_that_are_none(self) -> None:
+        other: Any = 7
+        calls: list[Callable[[], object]] = [
+            lambda: Mark(other), lambda: self.client.find(other), lambda: self.client.jobs.get(other),
+            lambda: self.client.register("batches/abc", metadata={"at": datetime.datetime.now()}),
+            lambda: self.client.register("batches/abc", metadata={"at": float("nan")}),
+            lambda: list(self.client.operations(correlation_id="a", state="FAILED")),
+            lambda: self.client.jobs.submit("two words", "no-such-file", model="m"),
+        ]
+        for call in calls:
+            with self.assertRaises(ValueError):
+                call()
+        self.assertEqual(self.server.requests, [])
+
+    def test_no_wait_is_too_long(self) -> None:
+        forever = float("inf")
+        self.answers((200, WAIT), (200, BOUND), (200, RECORD))
+        with self.assertLogs("opledger", "WARNING"):
+            self.assertTrue(self.submit_once(create, patience=forever).known)
+        self.answers((200, RECORD), (200, {**SETTLED, "version": 4}))
+        self.assertEqual(len(list(self.client.changes("batches/abc", every=forever))), 2)
+        self.assertLess(max(self.pauses), 1e6)
+
+    def test_the_time_of_a_call_is_that_of_all_its_requests(self) -> None:
+        self.answers((200, SETTLED), *[AWAY] * 20)
+        with self.assertRaises(UnavailableError):
+            self.client.jobs.wait("abc", timeout=3)
+        self.assertLess(self.now, 5)
+        self.server.requests.clear()
+        self.answers((201, OPEN), *[AWAY] * 20)
+        with self.assertRaises(SubmitError):
+            self.submit_once(fails(AnsweredError(400, "no")), max_retries=1)
+        self.assertEqual(len(self.server.requests), 3)
+
+    def test_errors_reach_another_process(self) -> None:
+        operation = self.answered(RECORD)
+        for error in (
+            OpledgerError("away", status=503, problems=["a"], retry_after=2.0), AnsweredError(400, "no"),
+            NotSentError("no route"), NotSettledError(operation, "away", status=503), SignatureError("no"),
+            SubmitError("unregistered", "night-1", "away", name="batches/abc", retryable=True),
+        ):
+            with self.subTest(type(error).__name__):
+                there = pickle.loads(pickle.dumps(error))
+                self.assertEqual((type(there), str(there), vars(there)), (type(error), str(error), vars(error)))
+
+    def answered(self, record: Any) -> Operation:
+        self.answers((200, record))
+        return self.client.operation("batches/abc")
+
+
+class BucketTest(ClientTest):
+    """An upload to Cloud Storage, whose session is a URL that is a secret."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        with unittest.mock.patch.dict(os.environ, {"STORAGE_EMULATOR_HOST": self.url, "OPLEDGER_TOKEN": "of-opledger"}):
+            self.client = Opledger(
+                self.url, storage="gs://bucket/jobs", storage_token="of-google", sleep=self.pause,
+                clock=lambda: self.now,
+            )
+
+    def submit(self) -> None:
+        self.client.jobs.submit("abc", [("a", "hello")], model="m")
+
+    def test_the_session_gets_no_token(self) -> None:
+        session = {"Location": f"{self.url}/session?upload_id=secret"}
+        self.answers((200, "", session), AWAY, (200, "{}"), (201, JOB))
+        with unittest.mock.patch.dict(os.environ, {"OPLEDGER_TOKEN": "of-opledger"}), \
+                self.assertLogs("opledger") as logged:
+            self.submit()
+        self.assertNotIn("secret", "".join(logged.output))
+        self.assertEqual(
+            [headers["Authorization"] for headers in self.server.headers],
+            ["Bearer of-google", None, None, "Bearer of-opledger"],
+        )
+
+    def test_an_upload_that_does_not_go_on(self) -> None:
+        session = {"Location": f"{self.url}/session"}
+        begun: Answer = (200, "", session)
+        several: list[list[Answer]] = [[(200, "")], [begun, (308, "")], [begun, (308, "", {"Range": "x"})]]
+        for answers in several:
+            with self.subTest(str(answers)), self.assertRaisesRegex(UnavailableError, "no Location|does not go on"):
+                self.answers(*answers)
+                self.submit()
 
 
 class WaitTest(ClientTest):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
+import types
 import unittest
+import unittest.mock
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Optional
 
 import opledger._requests as requests
 from opledger import NotSettledError, Opledger, RefusedError, Result, ResultsError, request
@@ -81,10 +84,47 @@ class ContentsTest(unittest.TestCase):
         self.assertEqual(request("a", "hello", model)["request"]["generationConfig"], {
             "temperature": 1, "responseJsonSchema": {"type": "object"},
         })
-        wrong: list[Any] = [{"tools": [print]}, {"response_schema": int}, 7]
+        wrong: list[Any] = [{"tools": [print]}, {"response_schema": int}, {"response_schema": list[int]}, 7]
+        without = unittest.mock.patch.dict(sys.modules, {"pydantic": None})
         for config in wrong:
-            with self.subTest(config), self.assertRaises(ValueError):
+            with self.subTest(config), without, self.assertRaises(ValueError):
                 request("a", "hello", config)
+
+    def test_a_schema_of_many(self) -> None:
+        """A list of a class of Pydantic, which is the commonest schema of google-genai, and other types."""
+
+        class TypeAdapter:
+            def __init__(self, of: object) -> None:
+                self.of = of
+
+            def json_schema(self) -> dict[str, Any]:
+                return {"of": str(self.of)}
+
+        pydantic = types.ModuleType("pydantic")
+        setattr(pydantic, "TypeAdapter", TypeAdapter)
+        with unittest.mock.patch.dict(sys.modules, {"pydantic": pydantic}):
+            for schema in (list[Answer], Optional[Answer], dict[str, int], int):
+                for config in ({"response_schema": schema}, Model(schema)):
+                    with self.subTest(schema):
+                        body = request("a", "hello", config)["request"]
+                        self.assertEqual(body["generationConfig"], {"responseJsonSchema": {"of": str(schema)}})
+
+    def test_what_is_no_request(self) -> None:
+        """A text of two letters is no pair of a key and a prompt, and a dict of all has no order of its own."""
+
+        class Row:
+            def tolist(self) -> list[str]:
+                return ["a", "hello"]
+
+        wrong: list[Any] = ["ab", b"ab", {"a", "b"}, ("a", "b", "c"), object(), 7]
+        for given in wrong:
+            with self.subTest(given), self.assertRaisesRegex(ValueError, "neither a line"):
+                requests.line_of(given)
+        row: Any = Row()
+        self.assertEqual(requests.line_of(row), requests.line_of(("a", "hello")))
+        with self.assertRaisesRegex(ValueError, r"give its items\(\)"):
+            several: Any = {"a": "hello"}
+            Opledger("http://127.0.0.1:1").jobs.submit("a", several, model="m")
 
     def test_lines(self) -> None:
         """Lines keep what they have, and get what all have; inline requests of google-genai are converted."""
