@@ -198,7 +198,8 @@ class Protocol:
     def _withdraw(self, intent: Mapping[str, Any], timeout: float | None, max_retries: int | None) -> Plan[None]:
         """Frees the id at once. Where that fails, a later call waits until the id is decided."""
         try:
-            yield from self.call("POST", "/register", {**intent, "withdraw": True}, self.bounds(timeout, max_retries), fields)
+            bounds = self.bounds(timeout, max_retries)
+            yield from self.call("POST", "/register", {**intent, "withdraw": True}, bounds, fields)
         except OpledgerError:
             pass  # what the caller must know is why Gemini refused
 

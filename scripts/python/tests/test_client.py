@@ -29,7 +29,8 @@ from typing import Any
 
 from opledger import (
     AccessError, AnsweredError, CompletionError, Mark, NotSentError, NotSettledError, Operation,
-    Opledger, OpledgerError, ResultsError, SignatureError, SubmitError, Submitted, UnavailableError, Verifier, check_requests, checked_url,
+    Opledger, OpledgerError, ResultsError, SignatureError, SubmitError, Submitted, UnavailableError, Verifier,
+    check_requests, checked_url,
     google_token, opener, said,
 )
 from opledger._async import in_thread

@@ -267,9 +267,9 @@ class JobsTest(ServeTest):
 class HarshTest(ServeTest):
     """Gemini refuses, delays and loses, and so does its webhook.
 
-    Two waits of serve are in real time, and tests with a clock of their own cover them: of five minutes after a creation
-    that was not answered, and after each read that fails, longer each time. So there are none of the first, and few of
-    the second.
+    Two waits of serve are in real time, and tests with a clock of their own cover them: of five minutes after a
+    creation that was not answered, and after each read that fails, longer each time. So there are none of the first,
+    and few of the second.
     """
 
     flags = (
