@@ -20,7 +20,7 @@ QUESTION = "Rate this review from 1 to 5. Answer with the digit alone.\n\n"
 
 def requests(path: str) -> Iterator[tuple[str, str]]:
     """Yields a key and a prompt for each row."""
-    with open(path, encoding="utf-8", newline="") as file:
+    with open(path, encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file):
             yield row["id"], QUESTION + row["text"]
 
@@ -35,7 +35,7 @@ def run(source: str, target: str, job_id: str) -> bool:
     print(job.key, job.state, job.why, dict(job.counts), flush=True)
     results = {result.key: result for result in client.jobs.results(job_id)}
     new = f"{target}.new"
-    with open(source, encoding="utf-8", newline="") as file, open(new, "w", encoding="utf-8", newline="") as out:
+    with open(source, encoding="utf-8-sig", newline="") as file, open(new, "w", encoding="utf-8", newline="") as out:
         rows = csv.DictReader(file)
         rated = csv.DictWriter(out, [*(rows.fieldnames or ()), "rating", "outcome"])
         rated.writeheader()

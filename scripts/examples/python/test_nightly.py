@@ -45,7 +45,7 @@ class Point:
         self.folder = tempfile.TemporaryDirectory()
         self.source = os.path.join(self.folder.name, "reviews.csv")
         self.target = os.path.join(self.folder.name, "rated.csv")
-        with open(self.source, "w", encoding="utf-8", newline="") as file:
+        with open(self.source, "w", encoding="utf-8-sig", newline="") as file:  # as Excel writes it
             table = csv.writer(file)
             table.writerow(["id", "shop", "text"])
             table.writerows([str(i), SHOP, f"It is,\nas number {i}, good."] for i in range(ROWS))
