@@ -8,7 +8,7 @@
 //	dist/opledger-0.1.0.tgz                        the client in TypeScript, for npm
 //	dist/opledger_0.1.0_function_webhook.zip …     the source of each function, as scripts/stage makes it
 //	dist/opledger_0.1.0_image_linux_amd64.tar …    an image, where buildah is
-//	dist/image/                                    what an image is built of: docker build dist/image
+//	dist/image/linux_amd64/ …                      what an image is built of: docker build dist/image/linux_amd64
 //	dist/NOTES.md, dist/SHA256SUMS                 the text of the release, from .github/CHANGELOG.md; checksums
 //
 // The version is the tag's alone: Go puts it into the command, and release into the packages. With --here it builds
