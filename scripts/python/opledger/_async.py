@@ -189,7 +189,17 @@ class AsyncOpledger:
 
 
 class AsyncJobs:
-    """The jobs of a client, as its attribute jobs; as Jobs."""
+    """The jobs of a client, as its attribute jobs; as Jobs.
+
+    Example:
+        >>> async def main():
+        ...     jobs = AsyncOpledger().jobs
+        ...     await jobs.submit("doc-async", [("a", "Hello")], model="gemini-3.5-flash")
+        ...     await jobs.wait("doc-async")
+        ...     return [result.outcome async for result in jobs.results("doc-async")]
+        >>> asyncio.run(main())
+        ['done']
+    """
 
     def __init__(self, client: AsyncOpledger) -> None:
         self._client = client

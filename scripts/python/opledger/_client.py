@@ -145,7 +145,7 @@ class Opledger:
             max_retries: How often a request is repeated at most; None: that of the client.
 
         Raises:
-            ValueError: The id cannot be carried. Nothing was submitted.
+            ValueError: The id cannot be carried, or the metadata cannot be JSON. Nothing was submitted.
             OpledgerError: The intent was not recorded. Nothing was submitted.
             SubmitError: All else; its outcome says what runs.
 
@@ -164,6 +164,11 @@ class Opledger:
     ) -> Submitted | None:
         """Returns what an earlier call submitted; None where no operation is known. It waits for none.
 
+        Args:
+            correlation_id: The id that the earlier call gave.
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
+
         Raises:
             ValueError: The id cannot be one.
             OpledgerError: opledger refused the request, or was away.
@@ -180,7 +185,17 @@ class Opledger:
     ) -> Operation:
         """Registers an operation that runs at Gemini. Repeating it only adds what is new.
 
+        Args:
+            name: As Gemini gave it, such as "batches/abc123".
+            correlation_id: An id of your own, which no other operation has; empty: none.
+            job_kind: Selects the effects that run for it.
+            metadata: What the effects are told of it.
+            traceparent: The W3C trace context; empty: that of the client.
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
+
         Raises:
+            ValueError: The metadata cannot be JSON.
             OpledgerError: opledger refused the request, or was away.
 
         Example:
@@ -193,6 +208,11 @@ class Opledger:
 
     def operation(self, name: str, *, timeout: float | None = None, max_retries: int | None = None) -> Operation:
         """Returns the record of an operation as it is now.
+
+        Args:
+            name: Such as "batches/abc123", or "jobs/nightly".
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
 
         Raises:
             NotFoundError: The ledger has no such operation.
@@ -264,6 +284,7 @@ class Opledger:
             max_retries: How often a request is repeated at most; None: that of the client.
 
         Raises:
+            ValueError: correlation_id is given, and another filter.
             OpledgerError: opledger refused the request, or was away.
 
         Example:
@@ -306,6 +327,11 @@ class Opledger:
     def forget(self, name: str, *, timeout: float | None = None, max_retries: int | None = None) -> int:
         """Deletes an operation and everything recorded about it. opledger serve alone does it.
 
+        Args:
+            name: Such as "batches/abc123", or "jobs/nightly".
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
+
         Returns:
             How many documents were deleted; 0: there was none.
 
@@ -341,7 +367,8 @@ class Opledger:
             NotSettledError: The job has not ended.
             ConflictError: The batch has not ended.
             ResultsError: Requests have no result, or Gemini has none.
-            ValueError: The name is neither a batch's nor a job's.
+            ValueError: The name is neither a batch's nor a job's, or with storage merged or partial is asked for.
+            OSError: The temporary file cannot be written.
             OpledgerError: opledger refused the request, or was away.
 
         Example:
@@ -354,7 +381,14 @@ class Opledger:
 
 
 class Jobs:
-    """The jobs of a client, as its attribute jobs."""
+    """The jobs of a client, as its attribute jobs.
+
+    Example:
+        >>> client = Opledger()
+        >>> _ = client.jobs.submit("doc-jobs", [("a", "Hello")], model="gemini-3.5-flash")
+        >>> client.jobs.wait("doc-jobs").succeeded
+        True
+    """
 
     def __init__(self, client: Opledger) -> None:
         self._client = client
@@ -385,7 +419,8 @@ class Jobs:
                 max_cost=5.0, pilot=100: all are on functions/register/README.md, there in camelCase.
 
         Raises:
-            ValueError: The id is none, a request cannot be JSON, or there is no request.
+            ValueError: The id is none, a request or the metadata cannot be JSON, or there is no request.
+            OSError: The file of requests cannot be read, or the temporary file not written.
             ConflictError: Another job has this id: other requests or other options.
             RefusedError: Lines or options are wrong; its problems list them.
             OpledgerError: opledger was away.
@@ -405,6 +440,11 @@ class Jobs:
 
     def get(self, job_id: str, *, timeout: float | None = None, max_retries: int | None = None) -> Job:
         """Returns how far a job is.
+
+        Args:
+            job_id: The id.
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
 
         Raises:
             NotFoundError: There is no such job.

@@ -16,7 +16,6 @@ Outcome = Literal["refused", "earlier-run", "unanswered", "unregistered"]
 
 _LAST = 253402300799.0  # the end of the year 9999, the last that a time of day has
 _SERVE_ALONE = "opledger serve has this route, the deployed function has not; check the URL"
-RETRIED = frozenset({0, 408, 429, 500, 502, 503, 504})  # 0: no answer
 
 
 class OpledgerError(Exception):
@@ -61,23 +60,60 @@ def _restored(kind: type[OpledgerError], args: tuple[Any, ...], state: dict[str,
 
 
 class UnavailableError(OpledgerError):
-    """No answer came, or none but "try again later", in the time and the repeats that the call has."""
+    """No answer came, or none but "try again later", in the time and the repeats that the call has.
+
+    Example:
+        >>> try:
+        ...     Opledger("http://127.0.0.1:1").operation("batches/abc", timeout=0)
+        ... except UnavailableError as error:
+        ...     error.status
+        0
+    """
 
 
 class RefusedError(OpledgerError):
-    """The server refused the request: the same request is refused again."""
+    """The server refused the request: the same request is refused again.
+
+    Example:
+        >>> try:
+        ...     Opledger().register("no name")
+        ... except RefusedError as error:
+        ...     error.status, len(error.problems) > 0
+        (400, True)
+    """
 
 
 class AccessError(RefusedError):
-    """401 or 403: the token is missing or wrong, or the caller may not do this."""
+    """401 or 403: the token is missing or wrong, or the caller may not do this. 0: the token cannot be sent.
+
+    Example:
+        >>> try:
+        ...     Opledger(token="two words").operation("batches/abc")
+        ... except AccessError as error:
+        ...     error.status  # it is not sent
+        0
+    """
 
 
 class NotFoundError(RefusedError):
-    """404: the ledger has no such operation, job or intent."""
+    """404: the ledger has no such operation, job or intent.
+
+    Example:
+        >>> try:
+        ...     Opledger().operation("batches/never")
+        ... except NotFoundError as error:
+        ...     error.status
+        404
+    """
 
 
 class ConflictError(RefusedError):
-    """409: what is there differs, such as another job with this id, or has not ended or has ended."""
+    """409: what is there differs, such as another job with this id, or has not ended or has ended.
+
+    Example:
+        >>> issubclass(ConflictError, RefusedError)  # jobs.cancel has one that is raised
+        True
+    """
 
 
 class SubmitError(OpledgerError):
@@ -94,6 +130,15 @@ class SubmitError(OpledgerError):
         correlation_id: The id of the call.
         name: The operation, where it is known.
         retryable: The same call, made again later, gets through without an operator.
+
+    Example:
+        >>> def refused(mark):
+        ...     raise AnsweredError(400, "no such model")
+        >>> try:
+        ...     Opledger().submit_once("doc-refused", refused, collection="batches")
+        ... except SubmitError as error:
+        ...     error.outcome, error.retryable
+        ('refused', False)
     """
 
     def __init__(
@@ -124,6 +169,10 @@ class AnsweredError(OpledgerError):
     """create raises it with the status of Gemini's answer to the creation, and what that says.
 
     Only create knows: the same status may come from a second request, or of another server.
+
+    Example:
+        >>> AnsweredError(429, "slow down").status
+        429
     """
 
     def __init__(self, status: int, why: str) -> None:
@@ -135,6 +184,10 @@ class NotSentError(OpledgerError):
 
     Only create knows: the same error of the network may come from a second request, or of a
     program of its own.
+
+    Example:
+        >>> str(NotSentError("no route"))
+        'no route; try again later: opledger does nothing twice'
     """
 
     def __init__(self, why: str) -> None:
@@ -146,6 +199,13 @@ class NotSettledError(OpledgerError, TimeoutError):
 
     Attributes:
         operation: Its record as it was last. Where opledger never answered, the record has no state.
+
+    Example:
+        >>> try:
+        ...     Opledger().wait(Opledger().register("batches/doc-open").key, timeout=0)
+        ... except NotSettledError as error:
+        ...     error.operation.state
+        'PENDING'
     """
 
     def __init__(self, operation: Operation, why: object = None, *, status: int = 0) -> None:
@@ -155,18 +215,36 @@ class NotSettledError(OpledgerError, TimeoutError):
 
 
 class ResultsError(OpledgerError):
-    """The results are not whole: what was read so far is all that came."""
+    """The results are not whole: what was read so far is all that came.
+
+    Example:
+        >>> str(ResultsError("2 lines are missing", remedy="read them again"))
+        '2 lines are missing; read them again'
+    """
 
 
 class SignatureError(OpledgerError):
-    """A request is not signed with the secret, or is too old. Answer 401: it is sent again."""
+    """A request is not signed with the secret, or is too old. Answer 401: it is sent again.
+
+    Example:
+        >>> try:
+        ...     Verifier("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=").verify({}, b"{}")
+        ... except SignatureError as error:
+        ...     error.status
+        401
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message, status=401, remedy="answer 401")
 
 
 class CompletionError(OpledgerError):
-    """A signed body is not what an effect sends. Answer 400: it is not opledger's."""
+    """A signed body is not what an effect sends. Answer 400: it is not opledger's.
+
+    Example:
+        >>> CompletionError("it has no operation").status
+        400
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message, status=400, remedy="answer 400")
@@ -174,7 +252,7 @@ class CompletionError(OpledgerError):
 
 def error_of(status: int) -> type[OpledgerError]:
     """Returns what is raised for a status."""
-    if status in RETRIED or status >= 500 and status != 501:
+    if _passes(status):
         return UnavailableError
     return {401: AccessError, 403: AccessError, 404: NotFoundError, 409: ConflictError}.get(status, RefusedError)
 
@@ -206,8 +284,13 @@ def time_in(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(time.time() + seconds, _LAST)))
 
 
+def _passes(status: int) -> bool:
+    """Whether the same request may be answered later; 0: it was not answered."""
+    return status in (0, 408, 429) or status >= 500 and status != 501
+
+
 def _remedy(status: int) -> str:
-    if status in RETRIED:
+    if _passes(status):
         return "try again later: opledger does nothing twice"
     return {
         400: "correct the request",

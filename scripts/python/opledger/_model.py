@@ -68,6 +68,11 @@ class Operation:
         state: PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, CANCELLED or EXPIRED.
         result: outputFile, inline, errorCode, errorMessage, counts; None where Gemini did not report it.
         record: All that opledger answered.
+
+    Example:
+        >>> operation = Opledger().register("batches/doc-model", job_kind="models")
+        >>> operation.key, operation.state, operation.job_kind, operation.settled
+        ('batches/doc-model', 'PENDING', 'models', False)
     """
 
     key: str
@@ -114,6 +119,11 @@ class Submitted:
     Attributes:
         operation: Its record.
         known: An earlier call submitted it.
+
+    Example:
+        >>> submitted = Opledger().submit_once("doc-submitted", create_batch, collection="batches")
+        >>> submitted.operation.correlation_id, submitted.known
+        ('doc-submitted', False)
     """
 
     operation: Operation
@@ -132,6 +142,11 @@ class Job:
         open: The requests that have no outcome yet.
         progress: All that opledger answered.
         known: Of the answer to jobs.submit: an earlier call submitted it. Of any other answer: False.
+
+    Example:
+        >>> job = Opledger().jobs.submit("doc-model", [("a", "Hello")], model="gemini-3.5-flash")
+        >>> job.id, job.open, job.known
+        ('doc-model', 1, False)
     """
 
     key: str
@@ -227,6 +242,11 @@ class Completion:
         result: As of an Operation.
         item: key, and response or error; of an effect once per item.
         payload: All that opledger sent.
+
+    Example:
+        >>> completion = Completion("gemini:batches/abc#publish", "batches/abc", "SUCCEEDED", {}, None, {})
+        >>> completion.idempotency_key
+        'gemini:batches/abc#publish'
     """
 
     idempotency_key: str

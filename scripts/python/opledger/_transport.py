@@ -146,6 +146,7 @@ def google_token(audience: str = "") -> Callable[[], str]:
 
     Raises:
         ImportError: google-auth is not installed.
+        google.auth.exceptions.DefaultCredentialsError: There are no credentials of Google.
 
     Example:
         >>> client = Opledger("https://register.example", token=google_token("https://register.example"))

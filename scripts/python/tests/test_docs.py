@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -63,6 +64,27 @@ class DocsTest(unittest.TestCase):
                     continue
                 with self.subTest(f"{of.__name__}.{name}"):
                     self.assertIn(">>>", call.__doc__ or "")
+
+    def test_each_name_has_an_example(self) -> None:
+        """A class has one of its own, or in one of its methods."""
+        for name in opledger.__all__:
+            of = getattr(opledger, name)
+            if not callable(of) or name == "Collection":
+                continue
+            documents = [of, *vars(of).values()] if isinstance(of, type) else [of]
+            with self.subTest(name):
+                self.assertTrue(any(">>>" in (document.__doc__ or "") for document in documents))
+
+    def test_each_argument_is_described(self) -> None:
+        for of in (opledger.Opledger, opledger.Jobs):
+            for name in ("submit_once", "find", "register", "operation", "wait", "changes", "operations", "cancel",
+                         "forget", "results", "submit", "get"):
+                call = vars(of).get(name)
+                if call is None or (of, name) in ((opledger.Jobs, "results"),):
+                    continue
+                for argument in list(inspect.signature(call).parameters)[1:]:
+                    with self.subTest(f"{of.__name__}.{name}({argument})"):
+                        self.assertIn(f"            {argument}: ", call.__doc__ or "")
 
     def test_both_clients_have_the_same_calls(self) -> None:
         for one, other in ((opledger.Opledger, opledger.AsyncOpledger), (opledger.Jobs, opledger.AsyncJobs)):
