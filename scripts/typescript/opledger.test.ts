@@ -293,7 +293,7 @@ describe("a request", () => {
     answers = [
       { status: 503, body: "", headers: { "Retry-After": "5" } },
       AWAY,
-      { status: 502, body: "<html>" },
+      { status: 520, body: "<html>" }, // of a proxy
       { status: 429, body: "", headers: { "Retry-After": "3600" } },
       ...Array<Answer>(2).fill(AWAY),
       { status: 200, body: RECORD },
@@ -309,6 +309,7 @@ describe("a request", () => {
       [403, /invoker/],
       [404, /register/],
       [405, /URL/],
+      [501, /URL/],
       [302, /URL/],
     ] as const) {
       answers = [{ status, body: "<html>no</html>", headers: { Location: "/elsewhere" } }];
@@ -343,12 +344,15 @@ describe("a request", () => {
     try {
       writeFileSync(file, "of-a-file\n");
       process.env.OPLEDGER_TOKEN_FILE = file;
-      answers = [{ status: 200, body: RECORD }, { status: 200, body: RECORD }];
-      await new Opledger(url).register("batches/abc");
+      answers = Array<Answer>(3).fill({ status: 200, body: RECORD });
+      const one = new Opledger(url);
+      await one.register("batches/abc");
+      writeFileSync(file, "written-again\n"); // by serve, started again
+      await one.register("batches/abc");
       process.env.OPLEDGER_TOKEN = "given";
       await new Opledger(url).register("batches/abc");
       const sent = requests.map(({ headers }) => headers.authorization);
-      assert.deepEqual(sent, ["Bearer of-a-file", "Bearer given"]);
+      assert.deepEqual(sent, ["Bearer of-a-file", "Bearer written-again", "Bearer given"]);
       delete process.env.OPLEDGER_TOKEN;
       rmSync(file);
       assert.throws(() => new Opledger(url), /OPLEDGER_TOKEN_FILE: .*serve prints/);
@@ -409,6 +413,11 @@ describe("wait", () => {
 });
 
 describe("a wait whose requests fail", () => {
+  it("may be for ever", async () => {
+    answers = [AWAY, { status: 200, body: SETTLED }];
+    assert.equal((await client.wait("batches/abc", Infinity)).state, "SUCCEEDED");
+  });
+
   it("stops repeating them with its time", async () => {
     answers = [
       { status: 200, body: RECORD },

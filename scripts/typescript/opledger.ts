@@ -227,13 +227,13 @@ const REAL: Environment = {
 };
 
 const TERMINAL: readonly string[] = ["SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"];
-const RETRIED: readonly number[] = [0, 408, 429, 500, 502, 503, 504]; // 0: no answer
 const TIMEOUT_MS = 60_000; // of one request; longer than LONGEST_WAIT_MS
 const GRACE_MS = 5_000; // after wait's time, in which its last request may be answered
 const LONGEST_WAIT_MS = 30_000; // that opledger allows in one request
 const LONGEST_PAUSE_MS = 60_000; // between two attempts, also where Retry-After asks for more
 const OUTAGE_MS = 90_000; // in which a request is repeated while opledger is away
 const SUBMIT_WITHIN_MS = 120_000; // after the question, in which create may be called
+const LAST_MS = 253_402_300_799_000; // the end of the year 9999
 const PATIENCE_MS = 900_000;
 const REFUSED_LATER = 429; // a status of Gemini with which nothing runs, and which passes
 const LISTED = 20; // wrong lines of a file that an error lists
@@ -257,10 +257,11 @@ export class Opledger {
    */
   constructor(
     url: string,
-    token: string | (() => string | Promise<string>) = tokenOfEnvironment(),
+    token: string | (() => string | Promise<string>) = tokenOfEnvironment,
     environment: Partial<Environment> = {},
   ) {
     this.#url = checkedUrl("the URL of opledger", url);
+    if (token === tokenOfEnvironment) tokenOfEnvironment(); // says at once where there is no such file
     this.#token = typeof token === "string" ? () => token : token;
     this.#environment = { ...REAL, ...environment };
   }
@@ -374,7 +375,7 @@ export class Opledger {
       try {
         operation = await this.#read(name, asked, deadline);
       } catch (error) {
-        const away = error instanceof OpledgerError && RETRIED.includes(error.code);
+        const away = error instanceof OpledgerError && passes(error.code);
         throw away ? new NotSettledError(operation, error) : error;
       }
       if (settled(operation)) return operation;
@@ -402,7 +403,7 @@ export class Opledger {
         const limit = Math.min(TIMEOUT_MS, Math.max(0, deadline - now()) + GRACE_MS);
         return await this.#send<T>(method, path, body, limit);
       } catch (error) {
-        if (!(error instanceof OpledgerError && RETRIED.includes(error.code))) throw error;
+        if (!(error instanceof OpledgerError && passes(error.code))) throw error;
         const jittered = pause * (0.5 + random() / 2);
         const wanted = Math.min(Math.max(error.retryAfterMs, jittered), LONGEST_PAUSE_MS);
         if (now() + wanted > deadline) throw error;
@@ -413,12 +414,21 @@ export class Opledger {
     }
   }
 
+  /** Returns the token as it is now: a file of serve is written again when serve starts again. */
+  async #readToken(): Promise<string> {
+    try {
+      return await this.#token();
+    } catch (error) {
+      throw new OpledgerError(`the token cannot be had: ${said(error)}`, 0, [], 0, { cause: error });
+    }
+  }
+
   async #send<T>(
     method: string, path: string, body: object | undefined, limitMs: number,
   ): Promise<T> {
     const headers = new Headers();
     if (body) headers.set("Content-Type", "application/json");
-    const token = await this.#token();
+    const token = await this.#readToken();
     if (token) headers.set("Authorization", `Bearer ${token}`);
     const what = `${method} ${this.#url}${path}`;
     let response: Response, text: string;
@@ -649,8 +659,13 @@ function refusal(what: string, response: Response, text: string): OpledgerError 
   return new OpledgerError(summary, response.status, problems, 1000 * seconds);
 }
 
+/** Whether the same request may be answered later; 0: it was not answered. */
+function passes(code: number): boolean {
+  return [0, 408, 429].includes(code) || (code >= 500 && code !== 501);
+}
+
 function remedy(code: number): string {
-  if (RETRIED.includes(code)) return "try again later: opledger does nothing twice";
+  if (passes(code)) return "try again later: opledger does nothing twice";
   switch (code) {
     case 400:
       return "correct the request";
@@ -672,7 +687,7 @@ function remedy(code: number): string {
 
 /** Returns the time in so many milliseconds. */
 function timeIn(ms: number): string {
-  return new Date(Date.now() + ms).toISOString().replace(/\.\d+/, "");
+  return new Date(Math.min(Date.now() + ms, LAST_MS)).toISOString().replace(/\.\d+/, "");
 }
 
 function decodeSecret(secret: string): Buffer {
