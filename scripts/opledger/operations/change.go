@@ -73,7 +73,8 @@ func NewChange(outside terminal.Environment) *cobra.Command {
 	cmd.Flags().StringVar(&stopAfter, "stop-after", "",
 		"start nothing more after this many requests, or this share, are not done; '': never")
 	cmd.Flags().StringVar(&deadline, "deadline", "",
-		"from then on start nothing more, and cancel what runs: 07:00, 2026-11-24T07:00:00Z or 8h; '': never")
+		"from then on start nothing more, and cancel what runs: 07:00 (in the time zone here), 2026-11-24T07:00:00Z\n"+
+			"or 8h; '': never")
 	cmd.Flags().DurationVar(&cancelAfter, "cancel-after", 0,
 		"cancel a batch that is started from now on once it runs for longer; 0: never")
 	cmd.Flags().IntVar(&priority, "priority", 0,

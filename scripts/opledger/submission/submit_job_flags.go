@@ -68,7 +68,7 @@ func (f *jobFlags) addOptions(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.cancelAfter, "cancel-after", o.CancelAfter(),
 		"cancel a batch that runs for longer, and send what it did not do again (default never)")
 	flags.StringVar(&f.deadline, "deadline", "", "from then on start nothing more, cancel what runs, and end with what "+
-		"is there: 07:00 (the next), 2026-11-24T07:00:00Z or 8h")
+		"is there: 07:00 (the next, in the time zone here), 2026-11-24T07:00:00Z or 8h")
 	flags.IntVar(&o.Priority, "priority", o.Priority,
 		fmt.Sprintf("of jobs that wait for room, those of a higher priority go first: from -%d to %[1]d", job.MostPriority))
 	flags.Int64Var(&o.Pilot, "pilot", o.Pilot,

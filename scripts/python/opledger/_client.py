@@ -415,8 +415,9 @@ class Jobs:
             traceparent: The W3C trace context; empty: that of the client.
             timeout: Seconds after which each request is given up, repeats included; None: those of the client.
             max_retries: How often a request is repeated at most; None: that of the client.
-            options: Those of a job, such as max_failures="2%", max_attempts=3, validate="json", deadline="8h",
-                max_cost=5.0, pilot=100: all are on functions/register/README.md, there in camelCase.
+            options: Those of a job, such as max_failures="2%", max_attempts=3, validate="json", deadline="8h"
+                (or "07:00", which is UTC), max_cost=5.0, pilot=100. `opledger submit job --help` says what each is,
+                and its default: without max_failures one failure makes the job FAILED.
 
         Raises:
             ValueError: The id is none, a request or the metadata cannot be JSON, or there is no request.
