@@ -40,7 +40,7 @@ class Mark:
     correlation_id: str
 
     def __post_init__(self) -> None:
-        value: object = self.correlation_id
+        value = cast(object, self.correlation_id)
         if not isinstance(value, str):
             raise ValueError(f"the correlation id {value!r} is not a text")
         fits = 1 <= len(value.encode(errors="replace")) <= 100 and value.isprintable()

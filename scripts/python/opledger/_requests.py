@@ -68,9 +68,10 @@ def line_of(given: Request, config: object = None) -> bytes:
             _add_config(shared, config)
             line["request"] = _under(shared, own)
     else:
-        if not isinstance(row, (tuple, list)) or len(cast("list[Any]", row)) != 2:
+        pair = cast("list[Any]", row) if isinstance(row, (tuple, list)) else []
+        if len(pair) != 2:
             raise ValueError(f"{given!r} is neither a line with key and request, nor a pair of a key and contents")
-        line = request(str(row[0]), row[1], config)
+        line = request(str(pair[0]), pair[1], config)
     first = {name: line.pop(name) for name in ("key", "request") if name in line}
     try:
         text = json.dumps({**first, **line}, ensure_ascii=False, separators=(",", ":"), allow_nan=False,
