@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"time"
 
@@ -131,8 +132,12 @@ func (n *next) references() {
 		if would := found.Refused + found.Open; found.Open > 0 && would > found.Held && !n.Job.Ending() &&
 			n.Job.Options.MaxFailures.Exceeded(would, n.Job.Input.Requests) {
 			found.Held = would
+			besides := ""
+			if found.Refused > 0 {
+				besides = fmt.Sprintf(", besides %d that ended so", found.Refused)
+			}
 			n.hold(HeldByReferences, "%d of %d requests name files or caches that Gemini does not have any more, such as "+
-				"%s, and --max-failures allows %s", found.Open, n.Job.Input.Requests, found.First,
+				"%s%s, and --max-failures allows %s", found.Open, n.Job.Input.Requests, found.First, besides,
 				n.Job.Options.MaxFailures.orZero())
 		}
 		n.Job.References = found

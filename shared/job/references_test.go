@@ -117,6 +117,13 @@ func TestNextHoldsForReferences(t *testing.T) {
 	if h := step.Job.Hold; h == nil || h.Reason != job.HeldByReferences || h.Why != want || !step.Job.AlertsHold() {
 		t.Fatalf("%+v", h)
 	}
+	before := j
+	before.References.Refused = 3
+	other := job.Next(midnight, before, slices.Clone(open), false, room(5))
+	if h := other.Job.Hold; h == nil || !strings.HasSuffix(h.Why, "such as files/a, besides 3 that ended so, and "+
+		"--max-failures allows 0") {
+		t.Errorf("%+v", h)
+	}
 	resumed := step.Job
 	resumed.Hold = nil
 	after := []job.Part{step.Parts[0], open[1]}

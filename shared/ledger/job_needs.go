@@ -13,7 +13,8 @@ import (
 // twice.
 var (
 	// ErrStep: the effect is a step of a job, which has neither reruns nor an end without it.
-	ErrStep = errors.New("it is a step of a job: replay it while it is dead, or release the part")
+	ErrStep = errors.New("it is a step of a job: replay it while it is dead; a part that is starting, or has a batch, " +
+		"may be released")
 	// ErrPart: the batch, the intent or the effects belong to a part that a job still needs.
 	ErrPart = errors.New("it belongs to a part of a job that has not ended: release the part, or cancel the job")
 	// ErrJobPending: the job has not ended.

@@ -38,7 +38,10 @@ func submitJob(t *testing.T, f commandtest.File, requests int) (variables []stri
 
 // cutJob performs the split of a job of four requests: no serve runs, and a command without an API key leaves the steps
 // of jobs to one.
-func cutJob(f commandtest.File) {
+func cutJob(f commandtest.File) { cutJobNaming(f, job.References{}) }
+
+// cutJobNaming cuts the job into two parts whose requests name these.
+func cutJobNaming(f commandtest.File, references job.References) {
 	f.T.Helper()
 	f.Ago(0, func(ctx context.Context, l *ledger.Ledger) error {
 		grant, err := l.Effects.Claim(ctx, "jobs/nightly", job.StepSplit)
@@ -49,6 +52,7 @@ func cutJob(f commandtest.File) {
 		if err != nil {
 			return err
 		}
+		j.References = references
 		half := job.Source{Object: j.Input.Object, Length: j.Input.Bytes / 2, Requests: 2}
 		rest := half
 		rest.Offset, rest.Length = half.Length, j.Input.Bytes-half.Length

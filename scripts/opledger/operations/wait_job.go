@@ -100,6 +100,9 @@ func (w *jobWatch) deadParts(ctx context.Context) error {
 	}
 	var names []ledger.EffectName
 	for _, p := range page.Items {
+		if p.State == job.Planned && p.LookUp == job.LookUpPlanned {
+			names = append(names, ledger.EffectName{Operation: p.Key, Effect: job.StepReferences})
+		}
 		if p.State == job.Starting {
 			names = append(names, ledger.EffectName{Operation: p.Key, Effect: job.StepStart})
 		}
