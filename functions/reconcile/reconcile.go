@@ -17,7 +17,7 @@ type Options struct {
 	Reconciler *reconcile.Reconciler
 	Now        func() time.Time
 	Log        *slog.Logger
-	// Quiet logs a pass that did nothing at slog.LevelDebug, which no log has that is written.
+	// Quiet logs a pass that did nothing at slog.LevelDebug, which the logs of opledger leave out.
 	Quiet bool
 }
 
