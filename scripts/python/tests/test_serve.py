@@ -328,10 +328,13 @@ class StoredTest(ServeTest):
 
 class KilledTest(ServeTest):
     def test_serve_is_killed_at_each_request(self) -> None:
-        """Before and after each request of a job serve is killed, and started again."""
+        """Before and after each request that submits a job serve is killed, and started again.
+
+        Not once it has the job: its simulated Gemini ends with it, and a batch that is gone leaves the job pending.
+        """
         points = 0
-        for moment in ("before", "after"):
-            for at in range(1, 7):
+        for moment, last in (("before", 3), ("after", 2)):
+            for at in range(1, last + 1):
                 job, count = f"killed-{moment}-{at}", 0
 
                 def kill(what: str) -> bool:
@@ -352,7 +355,7 @@ class KilledTest(ServeTest):
                     self.assertEqual(keys, sorted(k for k, _ in rows(20)))
                 setattr(self.door, moment, lambda what: True)
                 points += count >= at
-        self.assertGreater(points, 9)
+        self.assertEqual(points, 5)
 
 
 class RefusedTest(unittest.TestCase):
