@@ -87,15 +87,19 @@ func TestStorageQuota(t *testing.T) {
 	}
 }
 
-// TestBadKey: a key that Gemini refuses is alerted once, and nothing is split or counted for it [J5].
+// TestBadKey: a key that Gemini refuses is alerted once, nothing is split or counted for it [J5], and the place among
+// the batches that run is given back as after any other refusal.
 func TestBadKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setting{})
 	w.answers(geminisim.OpCreate, http.StatusBadRequest, "API key not valid. Please pass a valid API key.")
 	w.submit(requests(4), job.Options{})
 	w.drain()
-	for range 12 {
+	for n := range 12 {
 		w.later(interval)
+		if p := w.part(1); n == 1 && !p.SetAside() {
+			t.Errorf("after ten minutes it is %+v", p)
+		}
 	}
 	if alerts := w.alerts(); !slices.Equal(alerts, []string{"job-denied"}) {
 		t.Errorf("the alerts are %v", alerts)

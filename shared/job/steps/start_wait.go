@@ -119,8 +119,8 @@ func (s *starting) wait(ctx context.Context, reason job.Wait, cause error, after
 	if s.part.PutOffSince.IsZero() {
 		s.part.PutOffSince = now
 	}
-	quota := reason == job.WaitsForQuota || reason == job.WaitsForStorage
-	if quota && now.Sub(s.part.WaitsSince) >= keepFor && now.Sub(s.part.PlacedAt) >= keepFor {
+	declined := reason != job.WaitsForIntent // no batch was created
+	if declined && now.Sub(s.part.WaitsSince) >= keepFor && now.Sub(s.part.PlacedAt) >= keepFor {
 		s.part.Aside, changed = true, true
 	}
 	if s.alertLate(ctx, cause) || changed {
