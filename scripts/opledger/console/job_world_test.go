@@ -37,18 +37,24 @@ func (w *world) fillJobs() {
 	w.saveStart(nightly, 4, func(p *job.Part) { p.State, p.Problem = job.Refused, "INVALID_ARGUMENT: "+hostile })
 	w.advance(nightly)
 	w.submit(ended, 1, job.Options{})
-	w.cut(ended, 1)
-	w.start(ended, 1)
-	w.event(batchKey(ended, 1), "end-ended", operation.Succeeded, operation.Webhook)
-	w.collect(ended, 1, job.Counts{Done: 9999, Failed: 1}, 0)
-	w.advance(ended)
-	lease := w.claim(ended, job.StepFinish)
-	j, err := w.Jobs.Read(w.Context(), ended)
-	w.do(err)
-	j.Phase, j.Output.Results = job.Ended, job.Object{Name: "ended/0a1b/results.jsonl", Size: 1_200_000}
-	w.do(w.Effects.Finish(w.Context(), lease, j.Write()))
-	w.advance(ended)
+	w.ends(ended, job.Output{Results: job.Object{Name: "ended/0a1b/results.jsonl", Size: 1_200_000}})
 	w.submit(young, 1, job.Options{})
+}
+
+// ends lets a job of one part end, of whose 10,000 requests one failed.
+func (w *world) ends(key operation.Key, output job.Output) {
+	w.Helper()
+	w.cut(key, 1)
+	w.start(key, 1)
+	w.event(batchKey(key, 1), "end-"+key.ID(), operation.Succeeded, operation.Webhook)
+	w.collect(key, 1, job.Counts{Done: 9999, Failed: 1}, 0)
+	w.advance(key)
+	lease := w.claim(key, job.StepFinish)
+	j, err := w.Jobs.Read(w.Context(), key)
+	w.do(err)
+	j.Phase, j.Output = job.Ended, output
+	w.do(w.Effects.Finish(w.Context(), lease, j.Write()))
+	w.advance(key)
 }
 
 // submit submits a job of that many parts, of 10,000 requests each.

@@ -30,17 +30,7 @@ func TestRedriveAction(t *testing.T) {
 		Input: job.Input{SHA256: "0a1b", Bytes: 1000, Requests: 10_000, Object: "over/0a1b/input.jsonl"},
 	})
 	w.do(err)
-	w.cut(over, 1)
-	w.start(over, 1)
-	w.event(batchKey(over, 1), "end-over", operation.Succeeded, operation.Webhook)
-	w.collect(over, 1, job.Counts{Done: 9999, Failed: 1}, 0)
-	w.advance(over)
-	lease := w.claim(over, job.StepFinish)
-	j, err := w.Jobs.Read(t.Context(), over)
-	w.do(err)
-	j.Phase, j.Output.Failed = job.Ended, job.Object{Name: "over/0a1b/failed.jsonl", Size: int64(len(failed))}
-	w.do(w.Effects.Finish(t.Context(), lease, j.Write()))
-	w.advance(over)
+	w.ends(over, job.Output{Failed: job.Object{Name: "over/0a1b/failed.jsonl", Size: int64(len(failed))}})
 
 	page, question := link("/console/operation", theKey, string(over)), asked{do: redrive, key: string(over)}.address()
 	says(t, w.get(page).Body.String(), "do=redrive", "Redrive", "opledger redrive jobs/over --reason 'WHY'")

@@ -12,19 +12,26 @@ import (
 	"github.com/opledger/opledger/test/commandtest"
 )
 
-// TestReconcileItems: an effect that runs once per item fetches the results with the command's API
-// key and base URL; without a key the command says what is missing [K4].
-func TestReconcileItems(t *testing.T) {
-	t.Parallel()
-	f := commandtest.NewFile(t)
+// stored makes an operation of so many items, which an effect has put into a collection.
+func stored(t *testing.T, f commandtest.File, items int) (name string, variables []string) {
+	t.Helper()
 	sim, variables := commandtest.FakeGemini(t, f)
 	variables = append(variables, "OPLEDGER_EFFECTS=[{name: store, on: [SUCCEEDED], do: results, collection: reviews}]")
-	name := commandtest.Start(t, sim, "ended", geminisim.Script{Hold: geminisim.StateRunning, Items: 250})
+	name = commandtest.Start(t, sim, "job", geminisim.Script{Hold: geminisim.StateRunning, Items: items})
 	if err := sim.SetState(name, geminisim.StateSucceeded); err != nil {
 		t.Fatal(err)
 	}
 	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)
 	commandtest.Run(t, variables, "reconcile").Want(t, terminal.ExitDone)
+	return name, variables
+}
+
+// TestReconcileItems: an effect that runs once per item fetches the results with the command's API
+// key and base URL; without a key the command says what is missing [K4].
+func TestReconcileItems(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	name, variables := stored(t, f, 250)
 	commandtest.WantEffect(t, f, name, ledger.EffectDone)
 	s := commandtest.Run(t, nil, "show", name, "--store", f.Store()).Want(t, terminal.ExitDone)
 	if !strings.Contains(s.Out, "\nstore items: 250 done, 0 failed, of 250\n") {

@@ -113,14 +113,7 @@ func TestResultsIncomplete(t *testing.T) {
 func TestResultsDeleted(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
-	sim, variables := commandtest.FakeGemini(t, f)
-	variables = append(variables, "OPLEDGER_EFFECTS=[{name: store, on: [SUCCEEDED], do: results, collection: reviews}]")
-	name := commandtest.Start(t, sim, "job", geminisim.Script{Hold: geminisim.StateRunning, Items: 20})
-	if err := sim.SetState(name, geminisim.StateSucceeded); err != nil {
-		t.Fatal(err)
-	}
-	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)
-	commandtest.Run(t, variables, "reconcile").Want(t, terminal.ExitDone)
+	name, variables := stored(t, f, 20)
 	s := commandtest.Run(t, variables, "results", name).Want(t, terminal.ExitDone)
 	if strings.Count(s.Out, "\n") != 20 || !strings.Contains(s.Out, `"index":`) {
 		t.Fatalf("they are not those of the effect: %s", s.Out)
