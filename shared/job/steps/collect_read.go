@@ -73,7 +73,7 @@ func (c *collecting) broken(ctx context.Context, window items.Window, err error)
 }
 
 // errSlow: the time of an attempt does not reach behind what is stored, and would not the next time.
-var errSlow = errors.New("the attempt's time was over before a line that is not stored; give the effects more time")
+var errSlow = errors.New("the attempt's time was over before anything that is not stored; give the effects more time")
 
 // later returns the error of an attempt whose time is over. One that has recorded nothing has failed: else
 // that could repeat for ever.

@@ -1,5 +1,11 @@
 package steps
 
+import (
+	"golang.org/x/time/rate"
+
+	"github.com/opledger/opledger/shared/effect"
+)
+
 // InChunks returns o with objects of results that are recorded once they have so many bytes.
 func (o Options) InChunks(bytes int64) Options {
 	o.bounds.chunkBytes = bytes
@@ -17,3 +23,12 @@ func (o Options) WithReferences(most int) Options {
 	o.bounds.references = most
 	return o
 }
+
+// WithLookUps returns o with another limit of look-ups.
+func (o Options) WithLookUps(limit *rate.Limiter) Options {
+	o.lookUps = limit
+	return o
+}
+
+// LookUps returns the limit of look-ups of a step's handler.
+func LookUps(h effect.Handler) *rate.Limiter { return h.(step).lookUps }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/time/rate"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/items"
@@ -100,7 +99,7 @@ func readReferences(ctx context.Context, s storage.Storage, list job.Object) (al
 	return all, nil
 }
 
-// How fast one process looks references up. Gemini documents no limit; a 429 puts the step off.
+// How fast one process looks references up, all its steps together. Gemini documents no limit; a 429 puts the step off.
 const (
 	lookUpsAtOnce    = 8
 	lookUpsPerSecond = 50
@@ -108,18 +107,19 @@ const (
 	lookUpsStored = 500
 )
 
-// lookUp asks Gemini for references, each once. An error says which could not be decided; what is known of it stays.
-// now is the time by the ledger's clock: where Gemini has one whose time was over before, that time says nothing, and
-// is not kept.
+// lookUp asks Gemini for references, each once. An error says which could not be decided, or is an errSlow where the
+// time does not reach for all; what is known of the others stays. now is the time by the ledger's clock: where Gemini
+// has one whose time was over before, that time says nothing, and is not kept.
 func (o Options) lookUp(ctx context.Context, all []*reference, round int, now time.Time) error {
-	limiter := rate.NewLimiter(lookUpsPerSecond, lookUpsAtOnce)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(lookUpsAtOnce)
+	var late error
 	for _, r := range all {
+		if err := o.lookUps.Wait(ctx); err != nil { // also at once, where the time would be over first
+			late = fmt.Errorf("%w: waiting to look up %s: %w", errSlow, r.Name, err)
+			break // those that were asked for are still answered
+		}
 		group.Go(func() error {
-			if err := limiter.Wait(ctx); err != nil {
-				return fmt.Errorf("waiting to look up %s: %w", r.Name, err)
-			}
 			expires, err := o.Batches.Expires(ctx, r.Name)
 			gone := errors.Is(err, batches.ErrGone)
 			switch {
@@ -135,7 +135,10 @@ func (o Options) lookUp(ctx context.Context, all []*reference, round int, now ti
 			return nil
 		})
 	}
-	return group.Wait() //nolint:wrapcheck // of this package
+	if err := group.Wait(); err != nil {
+		return err //nolint:wrapcheck // of this package
+	}
+	return late
 }
 
 // references looks up, before a round of parts, each file and cache that the job's requests name, and counts the
@@ -179,30 +182,33 @@ func (l *lookingUp) run(ctx context.Context) ([]ledger.Write, error) {
 	window, cancel := items.WindowOf(ctx)
 	defer cancel()
 	round := max(l.part.Round, l.job.References.Round)
+	isDue := func(r *reference) bool { return r.Round < round || r.expired(l.at) }
 	var due []*reference
 	for i := range l.all {
-		if r := &l.all[i]; r.Round < round || r.expired(l.at) {
+		if r := &l.all[i]; isDue(r) {
 			due = append(due, r)
 		}
 	}
 	for len(due) > 0 {
 		asked := due[:min(lookUpsStored, len(due))]
 		err := l.lookUp(window.Context, asked, round, l.at)
-		switch {
-		case window.Over() && ctx.Err() == nil:
-			return nil, errors.Join(errSlow, l.save(ctx))
-		case err != nil:
-			return nil, errors.Join(l.save(ctx), l.undecided(ctx, err))
-		}
-		if due = due[len(asked):]; len(due) == 0 {
+		if err == nil && len(asked) == len(due) {
 			break
 		}
-		if err := l.save(ctx); err != nil {
-			return nil, err
+		if slices.ContainsFunc(asked, func(r *reference) bool { return !isDue(r) }) {
+			if err := l.save(ctx); err != nil {
+				return nil, err
+			}
 		}
-		if window.Closing() {
+		switch {
+		case errors.Is(err, errSlow), window.Over() && ctx.Err() == nil:
+			return nil, l.later(ctx, err)
+		case err != nil:
+			return nil, l.undecided(ctx, err)
+		case window.Closing():
 			return nil, effect.ErrContinue
 		}
+		due = due[len(asked):]
 	}
 	found, err := l.found(ctx, round)
 	if err != nil {
@@ -210,6 +216,14 @@ func (l *lookingUp) run(ctx context.Context) ([]ledger.Write, error) {
 	}
 	l.part.LookedUp, l.part.Waits, l.part.WaitsSince, l.part.PutOffSince = &found, "", time.Time{}, time.Time{}
 	return []ledger.Write{l.part.Write()}, nil
+}
+
+// later returns the error of an attempt whose time is over, as that of a collection does.
+func (l *lookingUp) later(ctx context.Context, cause error) error {
+	if l.stored > 0 || effect.Stopping(ctx).Err() != nil {
+		return effect.ErrContinue
+	}
+	return fmt.Errorf("%w: %w", errSlow, cause)
 }
 
 // save stores what was answered so far.

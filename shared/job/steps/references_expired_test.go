@@ -1,12 +1,18 @@
 package steps_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/steps"
@@ -157,5 +163,58 @@ func TestReferencesCountedOnce(t *testing.T) {
 	w.later(59*time.Minute + 30*time.Second)
 	if j, again := w.job(), w.part(3); again.Requests != waiting[0].Requests || j.References.Open != 10+again.Requests {
 		t.Errorf("%d requests name it, with %d again", j.References.Open, again.Requests)
+	}
+}
+
+// TestReferencesTimeOver: an attempt whose time does not reach for all look-ups leaves the rest to the next one, and
+// has not failed; one that brought nothing has.
+func TestReferencesTimeOver(t *testing.T) {
+	t.Parallel()
+	for each, want := range map[int][]effect.Outcome{
+		3: {effect.Continued, effect.Continued, effect.Finished}, 0: {effect.Failed},
+	} {
+		asks := &lookUps{}
+		w := newWorld(t, setting{transport: asks.through})
+		var lines []string
+		for i := range 7 {
+			lines = append(lines, naming(fmt.Sprint("k", i), w.uploaded(fmt.Sprint("book ", i)), ""))
+		}
+		w.submit(lines, job.Options{})
+		within, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for messages := w.outbox.Drain(); len(messages) > 0; messages = w.outbox.Drain() {
+			w.options = w.options.WithLookUps(rate.NewLimiter(rate.Every(time.Hour), each))
+			for _, m := range messages {
+				if err := w.handle(within, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var outcomes []effect.Outcome
+		for _, r := range w.reports {
+			if r.Lease.Effect == job.StepReferences {
+				outcomes = append(outcomes, r.Outcome)
+			}
+		}
+		if !slices.Equal(outcomes, want) {
+			t.Errorf("%v, want %v: %+v", outcomes, want, w.reports)
+		}
+		if e := w.effectOf(first, job.StepReferences); e.Attempts != 1 {
+			t.Errorf("%d attempts", e.Attempts)
+		}
+		for name, times := range asks.taken() {
+			if times > 1 {
+				t.Errorf("%s was looked up %d times", name, times)
+			}
+		}
+	}
+}
+
+// TestReferencesLimit: the steps of one process that look references up share one limit.
+func TestReferencesLimit(t *testing.T) {
+	t.Parallel()
+	of := steps.Handlers(steps.Options{})
+	if l := steps.LookUps(of[job.StepReferences]); l == nil || l != steps.LookUps(of[job.StepStart]) {
+		t.Error("each has a limit of its own")
 	}
 }

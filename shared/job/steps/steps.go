@@ -24,6 +24,8 @@ import (
 	"maps"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/gemini/batches"
 	"github.com/opledger/opledger/shared/gemini/cancel"
@@ -47,7 +49,8 @@ type Options struct {
 	Now       func() time.Time
 	Log       *slog.Logger
 
-	bounds bounds
+	bounds  bounds
+	lookUps *rate.Limiter // of references, by all steps together
 }
 
 // Bounds are constants, which tests replace by smaller ones.
@@ -58,11 +61,12 @@ type bounds struct {
 	cut        int   // how many parts one commit of a split creates
 }
 
-// Handlers returns the handler of each step, by its name.
+// Handlers returns the handler of each step, by its name. A process calls it once: the steps share its limits.
 func Handlers(o Options) map[string]effect.Handler {
 	o.bounds.chunkBytes = cmp.Or(o.bounds.chunkBytes, 64<<20)
 	o.bounds.parts, o.bounds.cut = cmp.Or(o.bounds.parts, job.MostParts), cmp.Or(o.bounds.cut, 100)
 	o.bounds.references = cmp.Or(o.bounds.references, job.MostReferences)
+	o.lookUps = cmp.Or(o.lookUps, rate.NewLimiter(lookUpsPerSecond, lookUpsAtOnce))
 	return map[string]effect.Handler{
 		job.StepSplit:      step{o, o.split},
 		job.StepReferences: step{o, o.references},
