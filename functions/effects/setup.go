@@ -51,7 +51,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 		return nil, err
 	}
 	var closeLedger func() error
-	if o.Ledger, closeLedger, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+	if o.Ledger, closeLedger, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger, log); err != nil {
 		return nil, err
 	}
 	handlers, err := cloud.Handlers(ctx, s.Ledger.Effects, s.Handlers, o)

@@ -37,7 +37,7 @@ func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, err
 		return nil, err
 	}
 	o.Effects = ledger.PauseOf(s.Pause.Paused)
-	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger, log); err != nil {
 		return nil, err
 	}
 	connect.StoreSettings(ctx, o.Ledger, s.Ledger, "reconcile", log)

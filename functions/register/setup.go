@@ -24,7 +24,7 @@ type Settings struct {
 }
 
 func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, error) {
-	l, _, err := connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
+	l, _, err := connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger, log)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type Settings struct {
 func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, error) {
 	o := Options{Confirm: s.Webhook.Confirm, Timeout: s.Webhook.Timeout, Now: time.Now, Log: log}
 	var err error
-	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger, log); err != nil {
 		return nil, err
 	}
 	o.Confirmer = cloud.Confirmer(o.Ledger, s.Webhook.Gemini)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,8 +18,6 @@ type Advanced struct {
 	Steps int // how many commits were made
 	// Wants is what the job lacks to start its next batch; zero: nothing that other jobs may leave it.
 	Wants job.Want
-	// DeadlineReached: this call has found that the job's deadline is past [J12].
-	DeadlineReached bool
 	// Settled: this call ended the job.
 	Settled bool
 	// Waiting is another job, whose batches found no room before and may find it now; empty: there is none.
@@ -48,8 +47,8 @@ const (
 // Advance takes the next steps of a job, as far as the steps of its parts allow: it is the look-up of a job,
 // and is called behind each step that ended. Every commit consumes what was collected, and creates what
 // follows from it [J2]; it holds only while no other call has advanced the job. Where nothing follows it
-// writes nothing. Once the results are merged it settles the job's record, through Ingest as for any
-// operation [J8].
+// writes nothing. That it has found the deadline past is logged [J12]. Once the results are merged it settles the
+// job's record, through Ingest as for any operation [J8].
 //
 // Errors: ErrNoJob; else as Ingest. Calling it again is safe, also while another call runs.
 func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) {
@@ -70,7 +69,10 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 		if err != nil {
 			return result, err
 		}
-		result.DeadlineReached = result.DeadlineReached || step.DeadlineReached
+		if step.DeadlineReached {
+			l.log.ErrorContext(ctx, deadlineMessage, "event", "alert", "reason", "job-deadline", "operation", key, "since",
+				step.Job.Options.Deadline)
+		}
 		if messages == nil {
 			break
 		}
@@ -97,11 +99,17 @@ func (l *protocol) advance(
 ) (step job.Step, next operation.Key, _ []Message, err error) {
 	j, snapshot, err := l.job(ctx, key, runningPath, OperationPath(key))
 	step.Job = j.Job
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoJob) {
 		return step, next, nil, err
 	}
-	running, err := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
-	if err != nil {
+	running, decodeErr := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
+	if decodeErr != nil {
+		return step, next, nil, errors.Join(err, decodeErr)
+	}
+	if err != nil { // it was deleted: nothing of it runs, or is held
+		if writes := running.without(key, nil, false).changed(running, snapshot.Documents[1]); len(writes) > 0 {
+			err = errors.Join(err, l.commit(ctx, writes...))
+		}
 		return step, next, nil, err
 	}
 	if j.Phase == job.Splitting || j.Phase == job.Ended {
@@ -201,8 +209,8 @@ func (l *protocol) planSteps(
 	return append(append(parts.writes, p.writes...), write), append(parts.messages, p.messages...), nil
 }
 
-// DeadlineMessage is what is logged of a job whose deadline was reached.
-const DeadlineMessage = "the deadline of a job was reached: no further batch is started, and what runs is cancelled"
+// deadlineMessage is what is logged of a job whose deadline was reached.
+const deadlineMessage = "the deadline of a job was reached: no further batch is started, and what runs is cancelled"
 
 // deadlineNotice says what is there of a job whose deadline was reached.
 func deadlineNotice(j job.Job) Notice {

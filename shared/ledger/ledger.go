@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"time"
 
@@ -37,6 +38,7 @@ type protocol struct {
 	publish  Publisher
 	nonce    func() string
 	jitter   func() float64
+	log      *slog.Logger
 }
 
 // Options are what a Ledger needs beside its store and settings.
@@ -47,6 +49,8 @@ type Options struct {
 	Nonce func() string
 	// Jitter returns a number in [0, 1); nil uses math/rand.
 	Jitter func() float64
+	// Log gets the alert about a deadline from whichever call finds that it was reached; nil: it is written nowhere.
+	Log *slog.Logger
 }
 
 // New returns a ledger over store. The error joins every problem of the settings.
@@ -56,12 +60,16 @@ func New(store Store, settings Settings, options Options) (*Ledger, error) {
 	}
 	p := &protocol{
 		store: store, settings: settings, publish: options.Publisher, nonce: options.Nonce, jitter: options.Jitter,
+		log: options.Log,
 	}
 	if p.nonce == nil {
 		p.nonce = rand.Text
 	}
 	if p.jitter == nil {
 		p.jitter = mathrand.Float64
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
 	}
 	r := p.reading()
 	return &Ledger{

@@ -22,10 +22,6 @@ func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
 	p.count.add(&p.count.Checked)
 	p.reportClaim(ctx, claimed)
 	advanced, err := p.Ledger.Jobs.Advance(ctx, due.Record.Key)
-	if advanced.DeadlineReached {
-		p.Log.ErrorContext(ctx, ledger.DeadlineMessage, "event", "alert", "reason", "job-deadline", "operation",
-			due.Record.Key, "since", advanced.Job.Options.Deadline)
-	}
 	if err != nil {
 		p.count.fail(ctx, "advancing a job", err)
 		return

@@ -2,6 +2,8 @@ package infra_test
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
@@ -16,6 +18,19 @@ func ofJob(name string, provoke func(w *world), want ...string) situation {
 		w.forget()
 		provoke(w)
 	}, append([]string{"effects"}, want...)}
+}
+
+// hasLateJob is hasJob with a deadline that has passed, which nothing has found yet.
+func (w *world) hasLateJob() {
+	w.Helper()
+	w.hasJob()
+	w.forget()
+	at := w.clock.Now().Add(10 * time.Minute)
+	_, err := w.ledger.Jobs.Change(w.Context(), theJob, job.Limits{Deadline: &at}, ledger.Decision{By: "a", Why: "b"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.clock.Advance(20 * time.Minute)
 }
 
 var ofJobs = []situation{
@@ -89,17 +104,16 @@ var ofJobs = []situation{
 		w.startedAndEnded(geminisim.StateSucceeded)
 		w.step(job.StepCollect, nil)
 	}, "jobs"),
-	{"jobs: a deadline is reached", func(w *world) {
-		w.hasJob()
-		w.forget()
-		at := w.clock.Now().Add(10 * time.Minute)
-		_, err := w.ledger.Jobs.Change(w.Context(), theJob, job.Limits{Deadline: &at}, ledger.Decision{By: "a", Why: "b"})
-		if err != nil {
-			w.Fatal(err)
-		}
-		w.clock.Advance(20 * time.Minute)
+	{"jobs: a pass finds that a deadline is reached", func(w *world) {
+		w.hasLateJob()
 		w.pass(nil)
 	}, []string{"jobs", "passes"}},
+	{"jobs: who pauses one finds that its deadline is reached", func(w *world) {
+		w.hasLateJob()
+		asked := httptest.NewRequestWithContext(w.Context(), http.MethodPost, "/"+string(theJob)+":pause",
+			strings.NewReader(`{"by":"ann","why":"is it right?"}`))
+		w.register().ServeHTTP(httptest.NewRecorder(), asked)
+	}, []string{"jobs"}},
 	{"jobs: its pilot has failed", func(w *world) {
 		w.sim.Close()
 		w.sim = geminisim.New(geminisim.Config{Now: w.clock.Now, Faults: geminisim.Faults{Blocked: 1}})

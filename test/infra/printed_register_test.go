@@ -9,10 +9,16 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// register is the function Register.
+func (w *world) register() http.Handler {
+	w.Helper()
+	return register.New(register.Options{Ledger: w.ledgerOf("register"), Now: w.clock.Now, Log: w.log("register")})
+}
+
 // submitted sends a body to the function.
 func (w *world) submitted(body string) {
 	w.Helper()
-	w.post(register.New(register.Options{Ledger: w.ledger, Now: w.clock.Now, Log: w.log("register")}), http.Header{}, body)
+	w.post(w.register(), http.Header{}, body)
 }
 
 const (

@@ -58,7 +58,7 @@ func refusing(path string, status int, word string) answering {
 // steps are the handlers of the steps of jobs, with Gemini's answers.
 func (w *world) steps(gemini answering) map[string]effect.Handler {
 	w.Helper()
-	o := steps.Options{Ledger: w.ledger, Storage: w.kept(), Now: w.clock.Now, Log: w.log("effects")}
+	o := steps.Options{Ledger: w.ledgerOf("effects"), Storage: w.kept(), Now: w.clock.Now, Log: w.log("effects")}
 	to := api.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: &http.Client{Transport: gemini}}
 	var batchErr, resultErr, cancelErr error
 	o.Batches, batchErr = batches.NewClient(to)

@@ -97,6 +97,16 @@ func (w *world) openLedger() {
 	}
 }
 
+// ledgerOf returns the ledger as a function has it: what it logs itself is in the function's log.
+func (w *world) ledgerOf(function string) *ledger.Ledger {
+	w.Helper()
+	l, err := ledger.New(w.store, w.ledger.Settings(), ledger.Options{Publisher: w.outbox, Log: w.log(function)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return l
+}
+
 // log returns the logger of a function.
 func (w *world) log(function string) *slog.Logger {
 	log := logging.New(w.logs[function], "p")

@@ -171,7 +171,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if o.Wrap != nil {
 		publisher = o.Wrap(publisher)
 	}
-	s.Ledger, err = ledger.New(o.Store, settings.Ledger.Settings(), ledger.Options{Publisher: publisher})
+	s.Ledger, err = ledger.New(o.Store, settings.Ledger.Settings(), ledger.Options{Publisher: publisher, Log: o.Log})
 	if err != nil {
 		return nil, fmt.Errorf("the ledger's settings: %w", err)
 	}

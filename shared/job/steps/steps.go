@@ -114,10 +114,6 @@ func (s step) Follow(ctx context.Context, lease ledger.Lease) error {
 
 func (o Options) advance(ctx context.Context, key operation.Key) (ledger.Advanced, error) {
 	advanced, err := o.Ledger.Jobs.Advance(ctx, key)
-	if advanced.DeadlineReached {
-		o.Log.ErrorContext(ctx, ledger.DeadlineMessage, "event", "alert", "reason", "job-deadline", "operation", key, "since",
-			advanced.Job.Options.Deadline)
-	}
 	if advanced.Settled {
 		o.Log.InfoContext(ctx, "a job has ended", advanced.LogAttrs()...)
 	}

@@ -173,7 +173,9 @@ func (w *world) over(store ledger.Store, publisher ledger.Publisher) *ledger.Led
 	settings.Rules = []ledger.Rule{{
 		Name: "publish", On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},
 	}}
-	l, err := ledger.New(store, settings, ledger.Options{Publisher: publisher, Jitter: func() float64 { return 0 }})
+	l, err := ledger.New(store, settings, ledger.Options{
+		Publisher: publisher, Jitter: func() float64 { return 0 }, Log: logging.New(w.log, "p"),
+	})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -119,18 +120,46 @@ var jobDecisions = []ledgerTest{
 		w.startPart(1)
 		w.store.Advance(time.Hour)
 		equal(w, "submitted again, with another one", w.submitJob(3, job.Options{MaxBatches: 1}).Created, false)
-		advanced, err := w.ledger().Jobs.Advance(w.ctx, nightly)
-		w.must("Advance", err)
-		equal(w, "reached", advanced.DeadlineReached, true)
+		w.advance()
+		equal(w, "reached", w.job().DeadlineReached.IsZero(), false)
 		equal(w, "the second", w.part(2).State, job.Dropped)
 		cancels := read[ledger.Effect](w, ledger.EffectPath("jobs/nightly/00001", job.StepCancel))
 		equal(w, "its cancellation", cancels.State, ledger.EffectPending)
 		notice := w.alertIn(read[ledger.Effect](w, ledger.EffectPath(nightly, "page@deadline-1")), "deadline")
 		equal(w, "since", notice.Since, operation.Instant(deadline))
 		equal(w, "detail", strings.HasPrefix(notice.Detail, "0 of 3 requests are done, 0 ended otherwise; "), true)
-		again, err := w.ledger().Jobs.Advance(w.ctx, nightly)
-		w.must("Advance again", err)
-		equal(w, "reached again", again.DeadlineReached || again.Steps > 0, false)
+		equal(w, "steps then", w.advance().Steps, 0)
+	}},
+	{"what finds that a job's deadline is past logs it, once: a pass, or an operator's decision [J12]", func(w *world) {
+		options := job.Options{Deadline: w.start.Add(time.Hour)}
+		w.submitJob(1, options)
+		w.cut()
+		w.startPart(1)
+		jobs, most := w.ledger().Jobs, 2
+		found := map[operation.Key]func(operation.Key) error{
+			"jobs/advanced": func(key operation.Key) error { return second(jobs.Advance(w.ctx, key)) },
+			"jobs/paused":   func(key operation.Key) error { return second(jobs.Pause(w.ctx, key, cancelling)) },
+			"jobs/resumed":  func(key operation.Key) error { return jobs.Resume(w.ctx, key, cancelling) },
+			"jobs/changed": func(key operation.Key) error {
+				return second(jobs.Change(w.ctx, key, job.Limits{MaxBatches: &most}, cancelling))
+			},
+		}
+		for key := range found {
+			other := JobRequest(1, options)
+			other.Key = key
+			w.cutOther(other)
+		}
+		w.must("Pause", second(jobs.Pause(w.ctx, "jobs/resumed", cancelling)))
+		found[nightly] = func(key operation.Key) error {
+			return second(jobs.Release(w.ctx, operation.PartKey(key, 1), cancelling))
+		}
+		w.store.Advance(time.Hour)
+		for key, find := range found {
+			w.must(string(key), find(key))
+			w.must("Advance", second(jobs.Advance(w.ctx, key)))
+			line := fmt.Sprintf(`"event":"alert","reason":"job-deadline","operation":%q,"since":`, key)
+			equal(w, "lines of "+string(key), strings.Count(w.logged.String(), line), 1)
+		}
 	}},
 	{"a job whose pilot fails is held with the rest unstarted, is alerted of once, and goes on once resumed [J13]",
 		func(w *world) {

@@ -1,8 +1,10 @@
 package ledgertest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +27,8 @@ type world struct {
 	store    *Skewed // also checks every write
 	settings ledger.Settings
 	outbox   *outbox
+	logged   *bytes.Buffer // through log, by all ledgers of this world
+	log      *slog.Logger
 	// jitter is the Jitter of every ledger of this world. Zero: no pause between tries.
 	jitter func() float64
 	name   operation.Name
@@ -34,9 +38,11 @@ type world struct {
 func newWorld(t *testing.T, store ledger.Store) *world {
 	w := &world{
 		T: t, ctx: t.Context(), store: Skew(Check(t, store)), settings: ledger.DefaultSettings(), outbox: &outbox{},
+		logged: &bytes.Buffer{},
 		jitter: func() float64 { return 0 },
 		name:   nameOf(t, "batches/abc-123"),
 	}
+	w.log = slog.New(slog.NewJSONHandler(w.logged, nil))
 	w.settings.BatchStuckAfter = 0 // the suite is about batches and intents, and waits for one time
 	w.settings.Rules = []ledger.Rule{
 		{Name: publish, On: []operation.State{operation.Succeeded}},
@@ -87,7 +93,7 @@ func (w *world) ledger() *ledger.Ledger { return w.over(w.store) }
 // over returns a ledger over a store that is around the world's.
 func (w *world) over(store ledger.Store) *ledger.Ledger {
 	w.Helper()
-	l, err := ledger.New(store, w.settings, ledger.Options{Publisher: w.outbox, Jitter: w.jitter})
+	l, err := ledger.New(store, w.settings, ledger.Options{Publisher: w.outbox, Jitter: w.jitter, Log: w.log})
 	if err != nil {
 		w.Fatal(err)
 	}
