@@ -56,6 +56,7 @@ func (p *pass) listForJobs(ctx context.Context) {
 	if err != nil {
 		p.count.fail(ctx, "reading the batches that run", err)
 	}
+	p.dropHeld(ctx, running)
 	if !running.Active() {
 		return
 	}

@@ -68,3 +68,17 @@ func (p *pass) alertHeld(ctx context.Context, j job.Job) {
 		p.count.fail(ctx, "recording an alert about a job", err)
 	}
 }
+
+// dropHeld has the ledger list as held no longer what an older revision, or a process that died, has left: a job that
+// has ended, or was deleted.
+func (p *pass) dropHeld(ctx context.Context, running ledger.RunningBatches) {
+	for _, held := range running.HeldJobs() {
+		j, err := p.Ledger.Jobs.Read(ctx, held.Job)
+		if err == nil && !j.Held() || errors.Is(err, ledger.ErrNoJob) {
+			_, err = p.Ledger.Jobs.Advance(ctx, held.Job)
+		}
+		if err != nil && !errors.Is(err, ledger.ErrNoJob) {
+			p.count.fail(ctx, "checking a job that is listed as held", err)
+		}
+	}
+}

@@ -13,7 +13,8 @@ import (
 )
 
 // readJobs counts the jobs that have not ended, and reads why the newest of them start nothing: three documents for
-// each, because of its parts the first open one says enough. One more document has all that are held.
+// each, because of its parts the first open one says enough. One more document has all that are held; of each that is
+// not among those, another says whether it still is.
 func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) error {
 	filter := ledger.Filter{Collection: operation.Jobs, States: []operation.State{operation.Pending}, Limit: most}
 	page, err := l.Operations.List(ctx, filter)
@@ -27,12 +28,20 @@ func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) err
 		err = errors.Join(err, o.readStopped(ctx, l, rec))
 	}
 	running, heldErr := l.Jobs.Running(ctx)
+	err = errors.Join(err, heldErr)
 	for _, held := range running.HeldJobs() {
-		if !slices.ContainsFunc(o.Jobs.Stopped, func(s StoppedJob) bool { return s.Key == held.Job }) {
+		if slices.ContainsFunc(page.Items, func(rec operation.Record) bool { return rec.Key == held.Job }) {
+			continue
+		}
+		j, readErr := l.Jobs.Read(ctx, held.Job)
+		switch {
+		case readErr == nil && j.Held():
 			o.stopped(progress.Progress{Key: held.Job, Hold: &held.Hold})
+		case readErr != nil && !errors.Is(readErr, ledger.ErrNoJob):
+			err = errors.Join(err, readErr)
 		}
 	}
-	return errors.Join(err, heldErr)
+	return err
 }
 
 // readStopped notes a job that goes on only once an operator has acted.

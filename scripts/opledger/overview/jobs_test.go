@@ -1,6 +1,7 @@
 package overview_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,19 +12,27 @@ import (
 )
 
 // TestReadHeld: a job that opledger holds is named, however many newer ones there are; one that an operator has paused
-// is not.
+// is not, nor is one that has ended, or was deleted, and is still listed as held.
 func TestReadHeld(t *testing.T) {
 	t.Parallel()
 	store, l := newLedger(t)
 	held := func(reason job.HoldReason) job.Hold {
 		return job.Hold{Reason: reason, Decided: operation.Decided{At: time.Now(), By: "opledger", Why: "a test"}}
 	}
-	if _, err := store.Commit(t.Context(), ledger.Write{
-		Path: ledger.PassesCollection + "/batches",
-		Data: ledger.RunningBatches{Schema: 2, Version: 1, Held: map[string]job.Hold{
-			"jobs:old": held(job.HeldByReferences), "jobs:paused": held(job.HeldByOperator),
-		}},
-	}); err != nil {
+	running := ledger.RunningBatches{Schema: 2, Version: 1, Held: map[string]job.Hold{
+		"jobs:deleted": held(job.HeldByReferences),
+	}}
+	writes := []ledger.Write{{Path: ledger.PassesCollection + "/batches", Data: running}}
+	for key, j := range map[operation.Key]job.Job{
+		"jobs/old":    {Phase: job.Running, Hold: new(held(job.HeldByReferences))},
+		"jobs/paused": {Phase: job.Running, Hold: new(held(job.HeldByOperator))},
+		"jobs/ended":  {Phase: job.Ended, Hold: new(held(job.HeldByReferences))},
+	} {
+		j.Schema, j.Version, j.Key = 2, 1, key
+		running.Held[strings.ReplaceAll(string(key), "/", ":")] = *j.Hold
+		writes = append(writes, ledger.Write{Path: ledger.JobPath(key), Data: j})
+	}
+	if _, err := store.Commit(t.Context(), writes...); err != nil {
 		t.Fatal(err)
 	}
 	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: time.Minute, Most: 1})

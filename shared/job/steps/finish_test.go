@@ -185,3 +185,31 @@ func TestOtherStorage(t *testing.T) {
 		})
 	}
 }
+
+// TestHeldLeft: a pass drops what is listed as held and is not: a job that has ended, and one that was deleted.
+func TestHeldLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{})
+	w.submit(requests(1), job.Options{})
+	w.settle()
+	at := ledger.Path(ledger.PassesCollection + "/batches")
+	read, err := w.stored.Get(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, err := w.ledger.Jobs.Running(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold := job.Hold{Reason: job.HeldByPilot, Decided: operation.Decided{At: w.clock.Now(), By: "opledger", Why: "a test"}}
+	running.Held = map[string]job.Hold{"jobs:nightly": hold, "jobs:deleted": hold}
+	if _, err := w.stored.Commit(t.Context(), ledger.Write{
+		Path: at, Token: read.Documents[0].Token, Data: running,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.later(interval)
+	if running, err = w.ledger.Jobs.Running(t.Context()); err != nil || len(running.Held) > 0 {
+		t.Errorf("%+v, %v", running.Held, err)
+	}
+}
