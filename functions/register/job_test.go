@@ -179,6 +179,8 @@ func TestJobRefused(t *testing.T) {
 		`{"deadline":"soon","by":"ann","why":"w"}`:                 "deadline: it must be a time such as 07:00",
 		`{"deadline":"2006-01-02T15:04:05Z","by":"ann","why":"w"}`: "deadline: it must be in the future",
 		`{"deadline":7,"by":"ann","why":"w"}`:                      "deadline: it must be a text",
+		`{"priority":101,"by":"ann","why":"w"}`:                    "priority: it must be from -100 to 100, not 101",
+		`{"priority":"high","by":"ann","why":"w"}`:                 "priority: it must be a whole number",
 		`{"maxBatches":5}`:                                         "by: it is missing; say who decides that; why: ",
 		`[]`:                                                       `write {"maxBatches":5`,
 	} {
@@ -312,6 +314,10 @@ func TestJobHeld(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if r = w.ask(http.MethodPatch, "/jobs/nightly", `{"deadline":"","by":"ann","why":"w"}`); !r.Options.Deadline.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	r = w.ask(http.MethodPatch, "/jobs/nightly", `{"priority":7,"by":"ann","why":"first"}`)
+	if r.Status != http.StatusOK || r.Options.Priority != 7 || r.Changes[len(r.Changes)-1].What != "priority 0 → 7" {
 		t.Errorf("%+v", r)
 	}
 	r = w.ask(http.MethodPost, "/jobs/later", jobBody(aDigest, `,"deadline":"12h"`))

@@ -215,6 +215,25 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
+// TestSettledSeconds: the look-up that settles a registered operation logs how long after its submission, and no other
+// one does.
+func TestSettledSeconds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ended, runs := w.register("a", geminisim.StateSucceeded), w.register("b", geminisim.StateRunning)
+	w.clock.Advance(grace)
+	w.passWith(reconcile.Options{})
+	seconds := map[any]any{}
+	for _, line := range w.logged() {
+		if line["event"] == "ingest" {
+			seconds[line["operation"]] = line["settled_seconds"]
+		}
+	}
+	if len(seconds) != 2 || seconds[string(ended.Key)] != grace.Seconds() || seconds[string(runs.Key)] != nil {
+		t.Errorf("%v", seconds)
+	}
+}
+
 // TestStoreFailsAfterTheMove: an answer that could not be stored is asked for again after one
 // interval [R6].
 func TestStoreFailsAfterTheMove(t *testing.T) {

@@ -44,7 +44,9 @@ func (c *checker) held(was, is job.Job) {
 	case was.Hold == nil && is.Hold != nil:
 		c.must(s.paused || is.Hold.Reason != job.HeldByOperator, "%s is held, and no operator has paused it [J11]", is.Key)
 		s.heldAt = time.Now()
-		met[metPaused]++
+		if is.Hold.Reason == job.HeldByOperator {
+			met[metPaused]++
+		}
 		if is.Hold.Reason == job.HeldByCost {
 			c.heldForCost = true
 			met[metCostHeld]++

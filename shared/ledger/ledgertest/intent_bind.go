@@ -34,11 +34,12 @@ func (w *world) boundTo(id string) {
 var intentBind = []ledgerTest{
 	{"an event registers the operation of an OPEN intent, in one commit with its effects [G6, W5]", func(w *world) {
 		w.intend("i-1")
+		w.store.Advance(time.Minute)
 		counting := Count(w.store)
 		r, err := w.over(counting).Operations.Ingest(w.ctx, w.intended("d1", "i-1", operation.Succeeded, time.Second))
 		want := ledger.Receipt{
 			Key: w.name.Key, Outcome: ledger.Applied, Reason: operation.Advanced, Registered: true,
-			State: operation.Succeeded, Settled: true, After: r.After, Planned: 1, Bound: true, CorrelationID: "i-1",
+			State: operation.Succeeded, Settled: true, After: w.settledAfter(), Planned: 1, Bound: true, CorrelationID: "i-1",
 		}
 		if err != nil || r != want {
 			w.Errorf("%+v, %v, want %+v", r, err, want)

@@ -29,10 +29,11 @@ var intentRecordCrashes = join(
 	}),
 	lostly("Ingest: bound, applied and published exactly as planned [G6, W3]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
+		w.store.Advance(time.Minute)
 		r, err := l.Operations.Ingest(w.ctx, w.intended("d1", "i-1", operation.Succeeded, time.Second))
 		want := ledger.Receipt{
 			Key: w.name.Key, Outcome: ledger.Applied, Reason: operation.Advanced, Registered: true,
-			State: operation.Succeeded, Settled: true, After: r.After, Planned: 1, Bound: true, CorrelationID: "i-1",
+			State: operation.Succeeded, Settled: true, After: w.settledAfter(), Planned: 1, Bound: true, CorrelationID: "i-1",
 		}
 		if err != nil || r != want {
 			w.Errorf("%+v, %v, want %+v", r, err, want)

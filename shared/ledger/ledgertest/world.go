@@ -204,6 +204,13 @@ func (w *world) record() operation.Record {
 	return read[operation.Record](w, ledger.OperationPath(w.name.Key))
 }
 
+// settledAfter returns how long after its submission the world's operation was settled, by its record.
+func (w *world) settledAfter() time.Duration {
+	w.Helper()
+	rec := w.record()
+	return rec.SettledAt.Sub(rec.Submitted())
+}
+
 // effect returns one effect of the world's operation; the zero Effect where there is none.
 func (w *world) effect(name string) ledger.Effect {
 	w.Helper()
