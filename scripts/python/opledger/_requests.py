@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import enum
 import hashlib
 import json
 import re
@@ -22,6 +23,7 @@ _BESIDE = {  # settings of google-genai's flat config that are beside generation
     "systemInstruction", "tools", "toolConfig", "safetySettings", "cachedContent", "serviceTier",
 }
 _SDK = {"httpOptions", "shouldReturnHttpResponse", "automaticFunctionCalling"}  # of the SDK, not of Gemini
+_VERTEX = {"labels", "routingConfig", "modelSelectionConfig", "audioTimestamp", "modelArmorConfig"}  # not of Gemini
 _CONTENT = {"parts", "role"}
 
 
@@ -58,6 +60,8 @@ def line_of(given: Request, config: object = None) -> bytes:
         row = row.tolist() if hasattr(row, "tolist") else _plain(row)
     if isinstance(row, Mapping):
         line = dict(cast(Object, row))
+        if _is_model(line.get("request")):  # google-genai's InlinedRequest, whose model and metadata a file has not
+            line["request"] = {k: v for k, v in _given(line["request"]).items() if k in ("contents", "config")}
         if (body := fields(line.get("request"))) and ("config" in body or _is_flat(body.get("contents"))):
             # as google-genai's inline requests are written
             of = {"contents": _contents(body.get("contents"))}
@@ -75,7 +79,7 @@ def line_of(given: Request, config: object = None) -> bytes:
     first = {name: line.pop(name) for name in ("key", "request") if name in line}
     try:
         text = json.dumps({**first, **line}, ensure_ascii=False, separators=(",", ":"), allow_nan=False,
-                          default=_plain)
+                          default=_jsonable)
         return text.encode() + b"\n"
     except (TypeError, ValueError) as error:
         raise ValueError(f"the request {first.get('key')!r} cannot be JSON: {error}") from error
@@ -137,16 +141,17 @@ def _part(given: object) -> Any:
 
 def _add_config(body: dict[str, Any], config: object) -> None:
     """Adds google-genai's flat config to a request, where Gemini has each setting."""
-    plain: object = _plain(config)
-    if plain is None:
+    if config is None:
         return
-    if not isinstance(plain, Mapping):
+    if not isinstance(config, Mapping) and not _is_model(config):
         raise ValueError(f"config is {config!r}: give google-genai's GenerateContentConfig or a dict")
     generation: dict[str, Any] = {}
-    for name, value in cast(Object, plain).items():
+    for name, value in _given(config).items():
         name = _camel(name)
         if value is None or name in _SDK:
             continue
+        if name in _VERTEX:
+            raise ValueError(f"config has {name}, which Vertex AI has and the Gemini API has not")
         if name == "systemInstruction":
             parts = _contents(value)
             body[name] = {"parts": [part for content in parts for part in content["parts"]]}
@@ -158,10 +163,14 @@ def _add_config(body: dict[str, Any], config: object) -> None:
             body[name] = _plain(value)
         elif name == "generationConfig":
             generation.update(value)
+        elif name == "responseSchema" and isinstance(value, type) and issubclass(value, enum.Enum):
+            generation[name] = {"type": "STRING", "enum": [member.value for member in value]}
+        elif name in ("responseSchema", "responseJsonSchema") and _is_type(value):
+            generation["responseJsonSchema"] = _schema(value)
+        elif name == "speechConfig" and isinstance(value, str):
+            generation[name] = {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": value}}}
         else:
-            if name == "responseSchema" and _is_type(value):
-                name, value = "responseJsonSchema", _schema(value)
-            generation[name] = value
+            generation[name] = _plain(value)
     if generation:
         body["generationConfig"] = {**generation, **body.get("generationConfig", {})}
 
@@ -185,19 +194,33 @@ def _is_type(value: object) -> bool:
     return isinstance(value, type) or typing.get_origin(value) is not None
 
 
+def _is_model(value: object) -> bool:
+    """Whether a value is one of Pydantic's models, as all of google-genai's are."""
+    return hasattr(value, "model_dump") and not isinstance(value, type)
+
+
+def _given(value: Any) -> dict[str, Any]:
+    """Returns the fields of a dict or a model, their values as they are: a model with a class or a function in it
+    cannot be dumped."""
+    return {name: field for name, field in dict(value).items() if field is not None}
+
+
 def _plain(value: Any) -> Any:
     """Returns a value of google-genai, which are Pydantic's models, or of numpy, as JSON has it."""
     if isinstance(value, (bytes, bytearray)):
         return base64.b64encode(value).decode()
-    if (dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-        # response_schema may be a class, which Pydantic cannot dump as JSON
-        schema = getattr(value, "response_schema", None)
-        dropped = {"response_schema"} if _is_type(schema) else None
-        plain = dump(mode="json", by_alias=True, exclude_none=True, exclude=dropped)
-        return {**plain, "responseSchema": schema} if dropped else plain
+    if _is_model(value):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     if item := getattr(value, "item", None):  # a number of numpy, as in a row of a DataFrame
         return item()
     return value
+
+
+def _jsonable(value: Any) -> Any:
+    plain = _plain(value)
+    if plain is value:
+        raise TypeError(f"{value!r} is of {type(value).__name__}, which JSON has not")
+    return plain
 
 
 def _camel(name: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import sys
 import threading
 import types
 import unittest
 import unittest.mock
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Optional
 
@@ -18,14 +20,18 @@ from tests.test_docs import create_batch
 
 
 class Model:
-    """What Pydantic's models are to this package."""
+    """What Pydantic's models are to this package. As with theirs, what is no JSON in them cannot be dumped."""
 
-    def __init__(self, response_schema: object = None, **fields: Any) -> None:
-        self.fields, self.response_schema = fields, response_schema
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
 
-    def model_dump(self, *, mode: str, by_alias: bool, exclude_none: bool, exclude: object) -> dict[str, Any]:
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter([*self.fields.items(), ("labels", None)])
+
+    def model_dump(self, *, mode: str, by_alias: bool, exclude_none: bool) -> Any:
         assert (mode, by_alias, exclude_none) == ("json", True, True)
-        return self.fields
+        dumped: Any = json.loads(json.dumps(self.fields, default=dict))
+        return dumped
 
 
 class Answer:
@@ -34,6 +40,11 @@ class Answer:
     @classmethod
     def model_json_schema(cls) -> dict[str, Any]:
         return {"type": "object"}
+
+
+class Grade(enum.Enum):
+    GOOD = "good"
+    BAD = "bad"
 
 
 USER: dict[str, Any] = {"role": "user", "parts": [{"text": "hello"}]}
@@ -69,7 +80,7 @@ class ContentsTest(unittest.TestCase):
             "temperature": 0, "max_output_tokens": 9, "topK": 2, "system_instruction": "Be brief.",
             "safety_settings": [{"category": "X"}], "tools": [{"google_search": {}}], "tool_config": {"a": 1},
             "cached_content": "cachedContents/x", "http_options": {"timeout": 1}, "stop_sequences": None,
-            "thinking_config": {"thinking_budget": 0}, "response_schema": Answer,
+            "thinking_config": {"thinking_budget": 0}, "response_schema": Answer, "speech_config": "Kore",
         }
         body = request("a", "hello", config)["request"]
         self.assertEqual(body, {
@@ -78,13 +89,24 @@ class ContentsTest(unittest.TestCase):
             "cachedContent": "cachedContents/x", "generationConfig": {
                 "temperature": 0, "maxOutputTokens": 9, "topK": 2, "thinkingConfig": {"thinking_budget": 0},
                 "responseJsonSchema": {"type": "object"},
+                "speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}},
             },
         })
-        model = Model(Answer, temperature=1)
-        self.assertEqual(request("a", "hello", model)["request"]["generationConfig"], {
-            "temperature": 1, "responseJsonSchema": {"type": "object"},
-        })
-        wrong: list[Any] = [{"tools": [print]}, {"response_schema": int}, {"response_schema": list[int]}, 7]
+        settings: list[tuple[dict[str, Any], dict[str, Any]]] = [
+            ({"response_schema": Answer, "top_k": 1}, {"responseJsonSchema": {"type": "object"}, "topK": 1}),
+            ({"response_json_schema": Answer}, {"responseJsonSchema": {"type": "object"}}),
+            ({"response_schema": Grade}, {"responseSchema": {"type": "STRING", "enum": ["good", "bad"]}}),
+            ({"thinking_config": Model(thinkingBudget=0)}, {"thinkingConfig": {"thinkingBudget": 0}}),
+        ]
+        for given, wants in settings:
+            for config in (given, Model(**given)):
+                with self.subTest(config):
+                    line = json.loads(requests.line_of(("a", "hello"), config))
+                    self.assertEqual(line["request"]["generationConfig"], wants)
+        wrong: list[Any] = [
+            {"tools": [print]}, Model(tools=[print]), {"response_schema": int}, {"response_schema": list[int]}, 7,
+            {"labels": {"a": "b"}},
+        ]
         without = unittest.mock.patch.dict(sys.modules, {"pydantic": None})
         for config in wrong:
             with self.subTest(config), without, self.assertRaises(ValueError):
@@ -104,7 +126,7 @@ class ContentsTest(unittest.TestCase):
         setattr(pydantic, "TypeAdapter", TypeAdapter)
         with unittest.mock.patch.dict(sys.modules, {"pydantic": pydantic}):
             for schema in (list[Answer], Optional[Answer], dict[str, int], int):
-                for config in ({"response_schema": schema}, Model(schema)):
+                for config in ({"response_schema": schema}, Model(response_schema=schema)):
                     with self.subTest(schema):
                         body = request("a", "hello", config)["request"]
                         self.assertEqual(body["generationConfig"], {"responseJsonSchema": {"of": str(schema)}})
@@ -135,11 +157,15 @@ class ContentsTest(unittest.TestCase):
              {"contents": [USER], "generationConfig": {"temperature": 0, "topK": 7}}),
             ({"key": "a", "request": {"contents": "hello", "config": {"temperature": 2}}},
              {"contents": [USER], "generationConfig": {"temperature": 2, "topK": 1}}),
+            ({"key": "a", "request": Model(contents=["hello"], config=Model(temperature=2), model="m", metadata={})},
+             {"contents": [USER], "generationConfig": {"temperature": 2, "topK": 1}}),
         ):
             with self.subTest(given):
                 line = requests.line_of(given, shared)  # type: ignore[arg-type]
                 self.assertTrue(line.startswith(b'{"key":"a","request":{') and line.endswith(b"}\n"))
                 self.assertEqual(json.loads(line)["request"], wants)
+        with self.assertRaisesRegex(ValueError, "'a' cannot be JSON: .* is of set"):
+            requests.line_of(("a", "hello"), {"stop_sequences": {"x"}})
         plain = b'{"key":"\xc3\xbc","request":{"contents":[]}}\n'
         self.assertEqual(requests.line_of(json.loads(plain)), plain)
 
