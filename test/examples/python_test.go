@@ -11,12 +11,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/shared/effect/storagesim"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/storage"
 	"github.com/opledger/opledger/test/harness"
 )
@@ -114,6 +117,32 @@ func TestPythonPackage(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// printOptions prints the options of jobs.submit and the limits of jobs.change, as they are called over HTTP.
+const printOptions = `
+from opledger import JobLimits, JobOptions
+from opledger._client import camel
+for of in JobOptions, JobLimits:
+    print(*sorted(camel(dict.fromkeys(of.__optional_keys__))))`
+
+// TestPythonOptions: the package takes each option of a job, and each limit that may change.
+func TestPythonOptions(t *testing.T) {
+	t.Parallel()
+	var want string
+	for _, of := range []reflect.Type{reflect.TypeFor[job.Options](), reflect.TypeFor[job.Limits]()} {
+		var names []string
+		for _, field := range reflect.VisibleFields(of) {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "model" {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		want += strings.Join(names, " ") + "\n"
+	}
+	if out, ok := run(t, pythonDir, nil, python(t), "-c", printOptions); !ok || out != want {
+		t.Errorf("the package has\n%s, want\n%s", out, want)
 	}
 }
 

@@ -70,8 +70,8 @@ func TestSimulateFault(t *testing.T) {
 func TestSimulateFaultRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ fault, want string }{
-		{"expire=1", "the names are failed, cancelled, expired"},
-		{"expired", "is not name=share"},
+		{"expire=1", "these are: failed, cancelled, expired"},
+		{"expired", "write expired=0.1"},
 		{"expired=2", "a share from 0 to 1"},
 		{"batches/a:expired=1", "there must be a job, such as jobs/nightly"},
 		{"jobs/a b:expired=1", "there must be a job, such as jobs/nightly"},

@@ -26,7 +26,7 @@ from ._errors import (
     OpledgerError, RefusedError, ResultsError, SignatureError, SubmitError, UnavailableError, said,
 )
 from ._inbox import Inbox
-from ._model import Collection, Completion, Job, Mark, Operation, Result, Submitted
+from ._model import Collection, Completion, Job, JobLimits, JobOptions, Mark, Operation, Result, Submitted
 from ._requests import check_requests, request
 from ._transport import checked_url, google_token, opener
 from ._version import __version__
@@ -34,8 +34,8 @@ from ._webhook import Verifier
 
 __all__ = [
     "AccessError", "AnsweredError", "AsyncJobs", "AsyncOpledger", "Collection", "Completion", "CompletionError",
-    "ConflictError", "Inbox", "Job", "Jobs", "Mark", "NotFoundError", "NotSentError", "NotSettledError", "Operation",
-    "Opledger", "OpledgerError", "RefusedError", "Result", "ResultsError", "SignatureError", "SubmitError",
-    "Submitted", "UnavailableError", "Verifier", "__version__", "check_requests", "checked_url", "google_token",
-    "opener", "request", "said",
+    "ConflictError", "Inbox", "Job", "JobLimits", "JobOptions", "Jobs", "Mark", "NotFoundError", "NotSentError",
+    "NotSettledError", "Operation", "Opledger", "OpledgerError", "RefusedError", "Result", "ResultsError",
+    "SignatureError", "SubmitError", "Submitted", "UnavailableError", "Verifier", "__version__", "check_requests",
+    "checked_url", "google_token", "opener", "request", "said",
 ]

@@ -8,15 +8,20 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast
 
-from ._model import Collection, Job, Mark, Operation, Result, Submitted
+from ._model import Collection, Job, JobLimits, JobOptions, Mark, Operation, Result, Submitted
 from ._protocol import Command, Emit, Kind, Pause, Plan, Protocol, Send, Stream, Take
 from ._requests import Request
 from ._transport import Token, Transport, check_token_of_environment, checked_url, google_token
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of which type checkers know, also where it is not installed
+
 T = TypeVar("T")
 Requests = Union[str, "os.PathLike[str]", Iterable[Request]]
+
+TOLERANCES = ("max_failures", "stop_after", "pilot_failures")
 
 LOCAL = "http://127.0.0.1:8080"
 GEMINI = "https://generativelanguage.googleapis.com"
@@ -396,7 +401,7 @@ class Jobs:
     def submit(
         self, job_id: str, requests: Requests, *, model: str, config: object = None, key_field: str = "",
         job_kind: str = "", metadata: Mapping[str, Any] | None = None, traceparent: str = "",
-        timeout: float | None = None, max_retries: int | None = None, **options: Any,
+        timeout: float | None = None, max_retries: int | None = None, **options: Unpack[JobOptions],
     ) -> Job:
         """Submits a job: requests that become results. The same call again returns the job that there is.
 
@@ -415,9 +420,28 @@ class Jobs:
             traceparent: The W3C trace context; empty: that of the client.
             timeout: Seconds after which each request is given up, repeats included; None: those of the client.
             max_retries: How often a request is repeated at most; None: that of the client.
-            options: Those of a job, such as max_failures="2%", max_attempts=3, validate="json", deadline="8h"
-                (or "07:00", which is UTC), max_cost=5.0, pilot=100. `opledger submit job --help` says what each is,
-                and its default: without max_failures one failure makes the job FAILED.
+            options: How the job runs; each one that is left out has the default of opledger.
+
+                - max_failures: How many requests may not be done in a job that SUCCEEDED: 20, or a share, "2%".
+                  Default 0: one failure makes the job FAILED.
+                - stop_after: How many may not be done before nothing more is started: 20 or "2%". Default never.
+                - max_attempts: How often a request is sent at most, up to 10. Default 3.
+                - retry_on: Outcomes that are sent again, too: "invalid", "truncated". Default neither.
+                - validate: Each response must be "json", or match its request's "schema"; else it is invalid.
+                - deadline: From then on nothing is started, and what runs is cancelled: "8h", "07:00", which is UTC, or
+                  "2026-11-24T07:00:00Z". Default never.
+                - cancel_after_seconds: For how long a batch may run; what it did not do is sent again. Default for as
+                  long as Gemini lets it.
+                - max_cost: Dollars beyond which no batch is started, as estimated by OPLEDGER_PRICES of the server; the
+                  job waits then. Default no limit.
+                - pilot: How many requests run first, as a batch of their own. Default none.
+                - pilot_failures: How many of these may not be done before the job waits for jobs.resume or
+                  jobs.cancel: 2 or "5%". Default "5%".
+                - priority: Of jobs that wait for room those with a higher one go first, from -100 to 100. Default 0.
+                - max_batches: How many batches of it run at once, up to 100. Default 20.
+                - max_requests_per_batch: Default 10,000.
+                - max_bytes_per_batch: Of the input of a batch, up to 2 GiB. Default 200 MiB.
+                - embed: The requests are for embeddings: each has content, and no contents. Default False.
 
         Raises:
             ValueError: The id is none, a request or the metadata cannot be JSON, or there is no request.
@@ -482,6 +506,21 @@ class Jobs:
     ) -> Iterator[Result]:
         """Yields the results of a job, one for each key, as Opledger.results does.
 
+        Args:
+            job_id: The id.
+            kind: "failed" for those that are not done, each with its request, or "unmatched".
+            merged: The results of the job and those of its redrives, each key once.
+            partial: Of a job that has not ended: those that are final so far.
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
+
+        Raises:
+            NotSettledError: The job has not ended.
+            ResultsError: They are not whole.
+            ValueError: With storage merged or partial is asked for.
+            OSError: The temporary file cannot be written.
+            OpledgerError: opledger refused the request, or was away.
+
         Example:
             >>> sorted((result.key, result.outcome) for result in Opledger().jobs.results("doc-job"))
             [('7', 'done'), ('8', 'done')]
@@ -519,7 +558,19 @@ class Jobs:
     def pause(
         self, job_id: str, *, why: str, by: str = "", timeout: float | None = None, max_retries: int | None = None,
     ) -> Job:
-        """Starts nothing more of a job until resume; what runs goes on. Arguments and errors are those of cancel.
+        """Starts nothing more of a job until resume; what runs goes on.
+
+        Args:
+            job_id: The id.
+            why: The reason, which is recorded.
+            by: Who decides it; empty: the user of this process.
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
+
+        Raises:
+            NotFoundError: There is no such job.
+            ConflictError: It has ended.
+            OpledgerError: opledger refused the request, or was away.
 
         Example:
             >>> client = Opledger()
@@ -534,7 +585,19 @@ class Jobs:
     def resume(
         self, job_id: str, *, why: str, by: str = "", timeout: float | None = None, max_retries: int | None = None,
     ) -> Job:
-        """Starts batches of a paused job again. Arguments and errors are those of cancel.
+        """Starts batches of a paused job again.
+
+        Args:
+            job_id: The id.
+            why: The reason, which is recorded.
+            by: Who decides it; empty: the user of this process.
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
+
+        Raises:
+            NotFoundError: There is no such job.
+            ConflictError: It has ended.
+            OpledgerError: opledger refused the request, or was away.
 
         Example:
             >>> try:
@@ -547,11 +610,23 @@ class Jobs:
 
     def change(
         self, job_id: str, *, why: str, by: str = "", timeout: float | None = None, max_retries: int | None = None,
-        **limits: Any,
+        **limits: Unpack[JobLimits],
     ) -> Job:
-        """Changes limits of a job that runs: max_batches, max_failures, stop_after, deadline.
+        """Changes limits of a job that runs.
 
-        Errors are those of cancel.
+        Args:
+            job_id: The id.
+            why: The reason, which is recorded.
+            by: Who decides it; empty: the user of this process.
+            timeout: Seconds after which it gives up, repeats included; None: those of the client.
+            max_retries: How often a request is repeated at most; None: that of the client.
+            limits: max_batches, max_failures, stop_after, deadline, max_cost, priority and cancel_after_seconds, as
+                those of submit.
+
+        Raises:
+            NotFoundError: There is no such job.
+            ConflictError: It has ended.
+            OpledgerError: opledger refused the request, or was away.
 
         Example:
             >>> try:
@@ -566,7 +641,7 @@ class Jobs:
 
     def redrive(
         self, job_id: str, *, why: str, by: str = "", new_id: str = "", outcomes: Sequence[str] = (),
-        timeout: float | None = None, max_retries: int | None = None, **options: Any,
+        timeout: float | None = None, max_retries: int | None = None, **options: Unpack[JobOptions],
     ) -> Job:
         """Makes a job of the requests of one that has ended which are not done. opledger serve alone does it.
 
@@ -578,7 +653,7 @@ class Jobs:
             outcomes: Only these, such as "failed" and "truncated"; none: all that are not done.
             timeout: Seconds after which it gives up, repeats included; None: those of the client.
             max_retries: How often a request is repeated at most; None: that of the client.
-            options: Those that are other than in the old job.
+            options: Those of submit that are other than in the old job.
 
         Raises:
             ConflictError: The job has not ended, or has no such requests.
@@ -659,5 +734,8 @@ def job_body(
 
 
 def camel(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns options with the names that they have over HTTP."""
-    return {re.sub("_([a-z])", lambda found: found[1].upper(), name): value for name, value in options.items()}
+    """Returns options with the names that they have over HTTP, where a number of failures is a text, as a share is."""
+    return {
+        re.sub("_([a-z])", lambda found: found[1].upper(), name):
+        str(value) if name in TOLERANCES and isinstance(value, int) else value for name, value in options.items()
+    }

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, Union, cast
 
+Tolerance = Union[int, str]  # a number of requests, or a share of them such as "2%"
 Collection = Literal["batches", "operations", "interactions"]  # of batches, videos, interactions
 
 REPORTED = ("outputFile", "inline", "errorCode", "errorMessage", "counts")
 TERMINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"})
+
+
+class JobLimits(TypedDict, total=False):
+    """The options of a job that may change while it runs. Jobs.submit says what each is.
+
+    Example:
+        >>> limits: JobLimits = {"max_batches": 5, "max_failures": "2%"}
+    """
+
+    max_batches: int
+    max_failures: Tolerance
+    stop_after: Tolerance
+    deadline: str
+    max_cost: float
+    priority: int
+    cancel_after_seconds: int
+
+
+class JobOptions(JobLimits, total=False):
+    """The options of a job. Jobs.submit says what each is.
+
+    Example:
+        >>> options: JobOptions = {"max_attempts": 5, "validate": "json", "max_failures": 20}
+        >>> Opledger().jobs.submit("doc-options", [("a", "Hello")], model="gemini-3.5-flash", **options).known
+        False
+    """
+
+    max_attempts: int
+    retry_on: Sequence[Literal["invalid", "truncated"]]
+    validate: Literal["json", "schema", ""]
+    pilot: int
+    pilot_failures: Tolerance
+    embed: bool
+    max_requests_per_batch: int
+    max_bytes_per_batch: int
 
 
 def no_json() -> Mapping[str, Any]:

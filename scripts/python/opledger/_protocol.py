@@ -327,7 +327,9 @@ class Protocol:
         raw = isinstance(requests, str) and config is None and not self.storage
         with (open(requests, "rb") if raw else tempfile.TemporaryFile()) as file:
             count = 0
-            if not raw:
+            if raw:
+                _check_lines(file, requests)
+            else:
                 count = yield from _spool(file, requests, config, key_field)
             digest = yield from _digest(file)
             size = file.seek(0, 2)
@@ -618,7 +620,7 @@ def _spool(file: IO[bytes], requests: Any, config: object, key_field: str) -> Pl
         count = 0
         while taken := (yield Take(elements, _TAKEN)):
             if opened:
-                taken = [_renamed(line, key_field) for line in taken if line.strip()]
+                taken = [_renamed(requests, line, key_field) for line in taken if line.strip()]
             file.write(lines_of(cast("list[Request]", taken), config))
             count += len(taken)
         return count
@@ -627,10 +629,28 @@ def _spool(file: IO[bytes], requests: Any, config: object, key_field: str) -> Pl
             source.close()
 
 
-def _renamed(line: bytes, key_field: str) -> Mapping[str, Any]:
-    given = fields(json.loads(line.removeprefix(codecs.BOM_UTF8)))
+def _check_lines(file: IO[bytes], path: str) -> None:
+    """Raises ValueError where a file does not begin as JSON Lines do, as a CSV, before it is sent."""
+    first = file.read(1000).removeprefix(codecs.BOM_UTF8).lstrip()
+    if first and not first.startswith(b"{"):
+        raise _no_line(path, first.splitlines()[0])
+
+
+def _no_line(path: str, line: bytes) -> ValueError:
+    text = line.removeprefix(codecs.BOM_UTF8).rstrip()[:100].decode(errors="replace")
+    return ValueError(
+        f'{path}: the line {text!r} is not {{"key":…,"request":{{…}}}}. Of a CSV give its '
+        "rows, such as ((row['id'], row['text']) for row in csv.DictReader(file))"
+    )
+
+
+def _renamed(path: str, line: bytes, key_field: str) -> Mapping[str, Any]:
+    try:
+        given = fields(json.loads(line.removeprefix(codecs.BOM_UTF8)))
+    except ValueError:
+        given = {}
     if not given:
-        raise ValueError(f'the line {line[:100]!r} is not {{"key":…,"request":{{…}}}}')
+        raise _no_line(path, line)
     key = given.get(key_field or "key")
     return {"key": str(key) if isinstance(key, int) else key, "request": given.get("request")}
 

@@ -163,8 +163,9 @@ def _add_config(body: dict[str, Any], config: object) -> None:
             body[name] = _plain(value)
         elif name == "generationConfig":
             generation.update(value)
-        elif name == "responseSchema" and isinstance(value, type) and issubclass(value, enum.Enum):
-            generation[name] = {"type": "STRING", "enum": [member.value for member in value]}
+        elif name == "responseSchema" and isinstance(value, enum.EnumMeta):
+            members = cast("type[enum.Enum]", value)
+            generation[name] = {"type": "STRING", "enum": [member.value for member in members]}
         elif name in ("responseSchema", "responseJsonSchema") and _is_type(value):
             generation["responseJsonSchema"] = _schema(value)
         elif name == "speechConfig" and isinstance(value, str):

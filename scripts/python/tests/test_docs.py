@@ -13,6 +13,7 @@ import unittest
 import urllib.request
 
 import opledger
+from tests import docstrings
 from tests.serving import PACKAGE, Serve, variables
 
 
@@ -77,14 +78,22 @@ class DocsTest(unittest.TestCase):
 
     def test_each_argument_is_described(self) -> None:
         for of in (opledger.Opledger, opledger.Jobs):
-            for name in ("submit_once", "find", "register", "operation", "wait", "changes", "operations", "cancel",
-                         "forget", "results", "submit", "get"):
-                call = vars(of).get(name)
-                if call is None or (of, name) in ((opledger.Jobs, "results"),):
+            for name, call in vars(of).items():
+                if name.startswith("_") or name in ("run", "each", "protocol"):
                     continue
                 for argument in list(inspect.signature(call).parameters)[1:]:
                     with self.subTest(f"{of.__name__}.{name}({argument})"):
                         self.assertIn(f"            {argument}: ", call.__doc__ or "")
+
+    def test_each_option_is_described(self) -> None:
+        readme = (PACKAGE / "README.md").read_text()
+        for option in opledger.JobOptions.__optional_keys__:
+            with self.subTest(option):
+                self.assertIn(f"                - {option}: ", opledger.Jobs.submit.__doc__ or "")
+                self.assertIn(f"| `{option}` | ", readme)
+
+    def test_the_client_that_awaits_is_described_as_the_other(self) -> None:
+        self.assertEqual(docstrings.ASYNC.read_text(), docstrings.written(), "run python3 -m tests.docstrings")
 
     def test_both_clients_have_the_same_calls(self) -> None:
         for one, other in ((opledger.Opledger, opledger.AsyncOpledger), (opledger.Jobs, opledger.AsyncJobs)):

@@ -222,6 +222,36 @@ class JobsTest(ServeTest):
             with self.subTest(requests), self.assertRaises(ValueError):
                 self.client.jobs.submit("none", requests, model=MODEL)
 
+    def test_files_that_are_no_lines(self) -> None:
+        """A path of a CSV, of nothing, and of a line that is cut: the error names it, before anything is sent."""
+        self.client = Opledger("http://127.0.0.1:1", timeout=0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "reviews.csv")
+            self.assertRaisesRegex(OSError, "reviews.csv", self.client.jobs.submit, "none", path, model=MODEL)
+            for text, config, wants in (
+                ("id,text\n1,It broke.\n", None, "reviews.csv: the line 'id,text' is not .*csv.DictReader"),
+                ("\ufeffid,text\n1,It broke.\n", {"temperature": 0}, "reviews.csv: the line 'id,text"),
+                ('{"key": "a", "request": {}}\n{"key"', {"top_k": 1}, "reviews.csv: the line '{\"key\"' is not"),
+            ):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                with self.subTest(text), self.assertRaisesRegex(ValueError, wants):
+                    self.client.jobs.submit("none", path, model=MODEL, config=config)
+
+    def test_an_id_that_is_none_is_said_first(self) -> None:
+        """Nothing of the input is read."""
+        requests = iter(rows(2))
+        with self.assertRaisesRegex(ValueError, "the job id 'two words'"):
+            self.client.jobs.submit("two words", requests, model=MODEL)
+        self.assertEqual(len(list(requests)), 2)
+
+    def test_tolerances_are_numbers_or_shares(self) -> None:
+        given: list[int | str] = [3, "3", "1%"]
+        for i, most in enumerate(given):
+            job = self.client.jobs.submit(f"tolerance-{i}", rows(1), model=MODEL, max_failures=most, stop_after=most)
+            options = job.progress["options"]
+            self.assertEqual((options["maxFailures"], options["stopAfter"]), (str(most), str(most)))
+
     def test_names_that_are_none(self) -> None:
         """What the server would refuse, in an answer that may have no body, is an error before it is sent."""
         calls: list[Callable[[], object]] = [

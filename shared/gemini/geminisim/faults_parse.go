@@ -25,34 +25,33 @@ func ParseFaults(name string) (Faults, error) {
 // a field of Faults in JSON, and the value a share from 0 to 1, or a duration. apply sets the field.
 // The error lists the names.
 func ParseFault(text string) (apply func(*Faults), err error) {
-	name, value, found := strings.Cut(text, "=")
-	field, names := faultField(name)
-	if !found || field < 0 {
-		return nil, fmt.Errorf("geminisim: the fault %q is not name=share: the names are %s",
-			text, strings.Join(names, ", "))
+	name, value, _ := strings.Cut(text, "=")
+	field, timed := -1, false
+	var shares, durations []string
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[Faults]()) {
+		known, of := f.Tag.Get("json"), &shares
+		if f.Type == reflect.TypeFor[time.Duration]() {
+			of = &durations
+		}
+		*of = append(*of, known)
+		if known == name {
+			field, timed = i, of == &durations
+		}
 	}
-	if reflect.TypeFor[Faults]().Field(field).Type == reflect.TypeFor[time.Duration]() {
+	if field < 0 {
+		return nil, fmt.Errorf("geminisim: no fault is named %q. As in expired=0.1, a share of 1, these are: %s. As in "+
+			"lateBy=5m, a duration: %s", name, strings.Join(shares, ", "), strings.Join(durations, ", "))
+	}
+	if timed {
 		d, err := time.ParseDuration(value)
 		if err != nil || d < 0 {
-			return nil, fmt.Errorf("geminisim: the fault %s is a duration such as 5m, not %q", name, value)
+			return nil, fmt.Errorf("geminisim: the fault %s is a duration: write %[1]s=5m, not %q", name, text)
 		}
 		return func(f *Faults) { reflect.ValueOf(f).Elem().Field(field).SetInt(int64(d)) }, nil
 	}
 	share, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(share >= 0 && share <= 1) {
-		return nil, fmt.Errorf("geminisim: the fault %s is a share from 0 to 1, not %q", name, value)
+		return nil, fmt.Errorf("geminisim: the fault %s is a share from 0 to 1: write %[1]s=0.1, not %q", name, text)
 	}
 	return func(f *Faults) { reflect.ValueOf(f).Elem().Field(field).SetFloat(share) }, nil
-}
-
-// faultField returns which field of Faults has that name in JSON, -1 for none, and all their names.
-func faultField(name string) (field int, names []string) {
-	field = -1
-	for i, f := range reflect.VisibleFields(reflect.TypeFor[Faults]()) {
-		names = append(names, f.Tag.Get("json"))
-		if names[i] == name {
-			field = i
-		}
-	}
-	return field, names
 }

@@ -38,9 +38,10 @@ func TestParseFault(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for text, says := range map[string]string{
-		"": "the names are failed, cancelled, expired", "expired": "is not name=share", "Expired=1": "is not name=share",
-		"expired=2": "from 0 to 1", "expired=-1": "from 0 to 1", "expired=NaN": "from 0 to 1", "expired=": "from 0 to 1",
-		"lateBy=0.5": "a duration such as 5m", "lateBy=-1s": "a duration such as 5m",
+		"": "these are: failed, cancelled, expired", "Expired=1": "a duration: repeatedWithin, lateBy",
+		"expired": "from 0 to 1: write expired=0.1", "expired=2": "from 0 to 1", "expired=-1": "from 0 to 1",
+		"expired=NaN": "from 0 to 1", "expired=": "from 0 to 1",
+		"lateBy=0.5": "a duration: write lateBy=5m", "lateBy=-1s": "a duration: write lateBy=5m",
 	} {
 		if apply, err := geminisim.ParseFault(text); err == nil || apply != nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
