@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -152,13 +151,7 @@ func (c *canonical) line(line []byte) error {
 	c.text.Reset()
 	c.text.Grow(len(line) + len(beforeKey+beforeBody)) // else it would grow to twice a large line
 	c.text.Write(appendHead(c.text.AvailableBuffer(), r.Key))
-	began := c.text.Len()
-	if r.compact {
-		c.text.Write(r.Body)
-	} else if err := json.Compact(&c.text, r.Body); err != nil {
-		return fmt.Errorf("compacting the request %s: %w", diag.Quote(r.Key), err)
-	}
-	body := c.text.Len() - began
+	c.text.Write(r.Body)
 	c.text.WriteString("}\n")
 	size := int64(c.text.Len())
 	if size > MaxLineBytes+1 { // with "key" and quotes in place of a shorter name and a number
@@ -167,7 +160,7 @@ func (c *canonical) line(line []byte) error {
 	}
 	c.summary.Requests++
 	c.summary.Bytes += size
-	c.summary.Tokens += r.tokens(int64(body))
+	c.summary.Tokens += r.tokens(int64(len(r.Body)))
 	c.summary.Largest = max(c.summary.Largest, size)
 	if c.options.Allowed != (Allowed{}) {
 		c.sizes = append(c.sizes, uint32(size)) //nolint:gosec // at most MaxLineBytes

@@ -2,11 +2,14 @@ package job
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/jsonscan"
@@ -37,7 +40,6 @@ type reading struct {
 	key      []byte   // as JSON
 	media    int64    // parts that are no text
 	inline   int64    // bytes of the JSON of the media that the request contains
-	compact  bool     // the line has no white space between its members
 	embeds   bool     // the request is an EmbedContentRequest
 }
 
@@ -51,10 +53,10 @@ func (r *reading) add(field, format string, args ...any) {
 	}
 }
 
-// readRequest reads a line of an input, {"key": …, "request": {…}}. keyField is another name of the key, such as
-// custom_id; empty for key. Its problems say what to do about all that would make Gemini refuse the whole batch; then
-// the request is not to be used. Members that neither Gemini nor its SDKs are known to have pass, unless they are
-// surely misspelt.
+// readRequest reads a line of an input, {"key": …, "request": {…}}, and makes it compact. keyField is another name of
+// the key, such as custom_id; empty for key. Its problems say what to do about all that would make Gemini refuse the
+// whole batch; then the request is not to be used. Members that neither Gemini nor its SDKs are known to have pass,
+// unless they are surely misspelt.
 func readRequest(line []byte, keyField string) *reading {
 	r := &reading{}
 	if keyField == "" {
@@ -89,17 +91,19 @@ func readRequest(line []byte, keyField string) *reading {
 	return r
 }
 
-// open returns a cursor in front of the line's object; nil where it is none.
-func (r *reading) open(line []byte) *jsonscan.Cursor {
+// open makes the line compact, and returns a cursor in front of its object; nil where it is none.
+func (r *reading) open(line jsontext.Value) *jsonscan.Cursor {
+	invalid := line.Compact()
+	if syntax := (*jsontext.SyntacticError)(nil); errors.As(invalid, &syntax) {
+		// Its own text names each object around it, however long that is.
+		invalid = fmt.Errorf("%w behind byte %d", syntax.Err, syntax.ByteOffset)
+	}
 	c := jsonscan.New(line)
-	valid, compact := jsonscan.Valid(line)
-	r.compact = compact
 	switch {
 	case !utf8.Valid(line):
 		r.add("line", "it is not UTF-8; save the file as UTF-8")
-	case !valid:
-		var value json.RawMessage
-		r.add("line", "it is not one JSON value, write %s on one line: %w", form, json.Unmarshal(line, &value))
+	case invalid != nil:
+		r.add("line", "it is not one JSON value, write %s on one line: %w", form, invalid)
 	case c.Kind() == '[':
 		r.add("line", "it is a list; write its elements as %s, each on a line of its own", form)
 	case c.Kind() != '{':

@@ -72,7 +72,7 @@ func TestParseRequestRefused(t *testing.T) {
 		wants []string
 	}{
 		{``, []string{"line: it is not one JSON value"}},
-		{`{"key":`, []string{"on one line: unexpected end of JSON input"}},
+		{`{"key":`, []string{"on one line: unexpected EOF behind byte 7"}},
 		{"{\"a\xff\"", []string{"line: it is not UTF-8"}},
 		{`[{}]`, []string{"line: it is a list"}},
 		{`7`, []string{"line: it is not an object"}},

@@ -6,10 +6,8 @@ package jsonscan
 
 import (
 	"bytes"
-	"strconv"
-	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Cursor stands in front of a value of a text, or behind the last.
@@ -62,7 +60,7 @@ func (c *Cursor) Object(member func(key []byte)) {
 		if bytes.IndexByte(key, '\\') < 0 {
 			key = Text(key)
 		} else {
-			c.key = appendText(c.key[:0], key)
+			c.key, _ = jsontext.AppendUnquote(c.key[:0], key) // as Text does
 			key = c.key
 		}
 		if c.Kind() == ':' {
@@ -125,17 +123,19 @@ func (c *Cursor) skipScalar() {
 
 // skipText skips a text with its quotes.
 func (c *Cursor) skipText() {
-	for c.at++; ; c.at++ {
-		if c.at = special(c.text, c.at); c.at >= len(c.text) {
+	for c.at++; ; {
+		size := bytes.IndexByte(c.text[c.at:], '"')
+		if size < 0 {
 			c.at = len(c.text)
 			return
 		}
-		switch c.text[c.at] {
-		case '\\':
-			c.at++
-		case '"':
-			c.at++
-			return
+		for quote := c.at + size; c.at <= quote; {
+			escape := bytes.IndexByte(c.text[c.at:quote], '\\')
+			if escape < 0 {
+				c.at = quote + 1
+				return
+			}
+			c.at += escape + len(`\"`)
 		}
 	}
 }
@@ -168,52 +168,9 @@ func Text(value []byte) []byte {
 	case bytes.IndexByte(value, '\\') < 0:
 		return value[1 : len(value)-1]
 	default:
-		return appendText(make([]byte, 0, len(value)), value)
+		text, _ := jsontext.AppendUnquote(make([]byte, 0, len(value)), value) // its error says that there was half a pair
+		return text
 	}
-}
-
-// appendText appends the content of a JSON text.
-func appendText(to, value []byte) []byte {
-	value = bytes.TrimSuffix(bytes.TrimPrefix(value, []byte{'"'}), []byte{'"'})
-	for {
-		plain, escape, found := bytes.Cut(value, []byte{'\\'})
-		if to = append(to, plain...); !found || len(escape) == 0 {
-			return to
-		}
-		if escape[0] != 'u' {
-			if at := strings.IndexByte("bfnrt", escape[0]); at >= 0 {
-				to = append(to, "\b\f\n\r\t"[at])
-			} else {
-				to = append(to, escape[0])
-			}
-			value = escape[1:]
-			continue
-		}
-		r, rest := unit(escape), escape[min(5, len(escape)):]
-		if utf16.IsSurrogate(r) {
-			low, escaped := bytes.CutPrefix(rest, []byte{'\\'})
-			if !escaped {
-				low = nil
-			}
-			if r = utf16.DecodeRune(r, unit(low)); r != utf8.RuneError {
-				rest = low[5:]
-			}
-		}
-		to = utf8.AppendRune(to, r)
-		value = rest
-	}
-}
-
-// unit returns the UTF-16 code unit of uXXXX; -1 of anything else.
-func unit(escape []byte) rune {
-	if len(escape) < 5 || escape[0] != 'u' {
-		return -1
-	}
-	n, err := strconv.ParseUint(string(escape[1:5]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(n)
 }
 
 // Member returns the value of an object's member of that name, the last where there are several;

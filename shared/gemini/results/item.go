@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/jsonscan"
 )
@@ -89,10 +91,10 @@ func parseKey(text []byte) string {
 }
 
 // scan decodes an item in place, and finds what encoding/json would. plain is false of a text that it leaves to
-// that: one that is no object, or not UTF-8, or has a member whose name is nearly one of an item's.
+// that: one that is no object, or not UTF-8, or has a member twice, or one whose name is nearly one of an item's.
 func scan(text []byte) (w wire, plain bool) {
 	c := jsonscan.New(text)
-	if valid, _ := jsonscan.Valid(text); !valid || c.Kind() != '{' || !utf8.Valid(text) {
+	if !jsontext.Value(text).IsValid() || c.Kind() != '{' {
 		return wire{}, false
 	}
 	plain = true
