@@ -61,15 +61,19 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	for range mostSteps {
 		var step job.Step
 		var messages []Message
+		var late time.Time // which this call has found, or another at the same moment
 		err := l.retry(ctx, "advancing "+string(key), func(int) (err error) {
 			step, result.Waiting, messages, err = l.advance(ctx, key)
+			if step.DeadlineReached {
+				late = step.Job.DeadlineReached
+			}
 			return err
 		})
 		result.Job, result.Wants = step.Job, step.Wants
 		if err != nil {
 			return result, err
 		}
-		if step.DeadlineReached {
+		if !late.IsZero() && late.Equal(step.Job.DeadlineReached) { // also where the answer to its commit was lost
 			l.log.ErrorContext(ctx, deadlineMessage, "event", "alert", "reason", "job-deadline", "operation", key, "since",
 				step.Job.Options.Deadline)
 		}

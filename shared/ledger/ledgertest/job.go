@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -148,6 +149,13 @@ func (w *world) finishJob() {
 	lease, j := w.step(nightly, job.StepFinish), w.job()
 	j.Phase, j.Output.Results = job.Ended, job.Object{Name: "nightly/results.jsonl", Size: 1}
 	w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, j.Write()))
+}
+
+// deadlineLogged checks that it is logged once that the deadline of a job was reached.
+func (w *world) deadlineLogged(key operation.Key) {
+	w.Helper()
+	line := fmt.Sprintf(`"event":"alert","reason":"job-deadline","operation":%q,"since":`, key)
+	equal(w, "lines of "+string(key), strings.Count(w.logged.String(), line), 1)
 }
 
 var jobTests = join(jobLife, jobSteps, jobDecisions, jobRedrives, jobQuotas)

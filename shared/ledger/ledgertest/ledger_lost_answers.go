@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -217,6 +218,14 @@ var ledgerLostAnswers = join(
 			w.Errorf("Quarantine: %v", err)
 		}
 		equal(w, "kept", len(w.quarantined()), 1)
+	}),
+	lostly("Advance: a deadline that is reached is logged once [J12]", func(w *world, l *ledger.Ledger) {
+		w.submitJob(1, job.Options{Deadline: w.start.Add(time.Hour)})
+		w.cut()
+		w.store.Advance(time.Hour)
+		_, err := l.Jobs.Advance(w.ctx, nightly)
+		w.must("Advance", err)
+		w.deadlineLogged(nightly)
 	}),
 )
 
