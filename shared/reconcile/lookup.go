@@ -10,9 +10,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A look-up has five steps: mark, claim, ask, alert, ingest. A crash leaves an operation claimed whose
-// answer is not ingested. Where its claim moved it by more than an interval, a mark says so, and a later
-// pass makes it due again; else it is due an interval later in any case [R6].
+// A look-up has five steps: mark, claim, ask, alert, ingest. A crash between them leaves an operation that
+// is claimed and has no answer. It is due again an interval later: where its claim put it off for longer, a
+// mark says so, and a later pass makes it due [R6].
 
 // lookUp looks up every operation that was due when the pass began. A failure is counted and stops
 // nothing; the error is that the first page of them could not be read.
@@ -42,9 +42,9 @@ func (p *pass) lookUp(ctx context.Context) error {
 }
 
 // lookUpOne claims an operation for this pass, gets its state from Gemini's list or by its name, and
-// ingests that. Only a request by name waits for the rate limit. The stuck alert is sent after the answer,
-// unless that says that the operation has ended; a look-up that failed does not suppress it [R4]. The
-// error is that the pass has no time left.
+// ingests that. Only a request by name waits for the rate limit. The alert that it is stuck waits for the
+// answer, and is not sent if the operation has ended. It is sent if the look-up failed [R4]. An error means
+// that the pass has no time left.
 func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 	due.DefersAlert = p.Ledger.Passes.StuckAlertDue(due, p.start)
 	if due.Record.Collection == operation.Jobs {

@@ -14,12 +14,12 @@ const (
 	stillFor = 24 * time.Hour
 )
 
-// A clock is the store's. It notices that it leaps: in one process where the time of the day and that
-// of the process differ, and from one process to the next where it stands before the highest time that
-// a commit left in the file. Where it stands behind that, the ledger has rested, and that is no leap.
-// Nor is it one that the machine was suspended: that time counts. It cannot be told from a leap in a
-// virtual machine that is paused from outside, nor on systems other than Linux and macOS where the
-// process's clock stops meanwhile.
+// A clock is the store's. It notices leaps in two ways. While a process runs: the time of day and the
+// process's own time differ. When a process starts: the clock stands before the latest time that a commit left
+// in the file. A clock that stands after that has not leapt: nothing used the ledger meanwhile. Nor has one
+// whose machine was suspended: that time counts. Two cases look like a leap and are none: a virtual machine
+// that was paused from outside, and a suspended machine whose system (neither Linux nor macOS) stops the
+// process's own time.
 type clock struct {
 	now func() time.Time
 	// passed is how much of the process's time passed between two of now's.
