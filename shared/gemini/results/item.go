@@ -5,15 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opledger/opledger/shared/gemini/api"
-	"github.com/opledger/opledger/shared/jsonscan"
 )
 
 // An Item is the result of one request: either a Response or an Error.
@@ -49,30 +48,35 @@ const maxKeyBytes = 256
 // metadata.
 type wire struct {
 	wireKey
-	Response json.RawMessage `json:"response"`
-	Error    json.RawMessage `json:"error"`
+	Response jsontext.Value `json:"response"`
+	Error    jsontext.Value `json:"error"`
 }
 
 // A wireKey is the part of an item that is decoded when the item is skipped.
 type wireKey struct {
-	Key      json.RawMessage `json:"key"`
-	Metadata json.RawMessage `json:"metadata"`
+	Key      jsontext.Value `json:"key"`
+	Metadata jsontext.Value `json:"metadata"`
+}
+
+// decode takes what Gemini's own clients take: names in any case, the last of one that comes twice, and bytes that
+// are not UTF-8.
+func decode(text []byte, to any) error {
+	return jsonv2.Unmarshal(text, to, jsonv2.MatchCaseInsensitiveNames(true), //nolint:wrapcheck // it is not passed on
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // parse decodes an item. Its Key is the submitter's, or empty.
 func parse(text []byte) Item {
-	w, plain := scan(text)
-	if plain { // the text is valid only until the next
-		w.Response, w.Error = bytes.Clone(w.Response), bytes.Clone(w.Error)
-	} else if err := json.Unmarshal(text, &w); err != nil {
+	var w wire
+	if decode(text, &w) != nil {
 		return problem("it is not a JSON object")
 	}
 	item := Item{Key: w.submitted()}
 	switch {
 	case present(w.Error):
-		item.Error = w.Error
+		item.Error = json.RawMessage(w.Error)
 	case present(w.Response):
-		item.Response = w.Response
+		item.Response = json.RawMessage(w.Response)
 	case !present(text):
 		return problem("it is null")
 	default:
@@ -83,40 +87,11 @@ func parse(text []byte) Item {
 
 // parseKey returns the Key that parse would.
 func parseKey(text []byte) string {
-	w, plain := scan(text)
-	if !plain && json.Unmarshal(text, &w.wireKey) != nil {
+	var w wireKey
+	if decode(text, &w) != nil {
 		return ""
 	}
 	return w.submitted()
-}
-
-// scan decodes an item in place, and finds what encoding/json would. plain is false of a text that it leaves to
-// that: one that is no object, or not UTF-8, or has a member twice, or one whose name is nearly one of an item's.
-func scan(text []byte) (w wire, plain bool) {
-	c := jsonscan.New(text)
-	if !jsontext.Value(text).IsValid() || c.Kind() != '{' {
-		return wire{}, false
-	}
-	plain = true
-	c.Object(func(name []byte) {
-		switch string(name) {
-		case "key":
-			w.Key = c.Value()
-		case "response":
-			w.Response = c.Value()
-		case "error":
-			w.Error = c.Value()
-		case "metadata":
-			w.Metadata = c.Value()
-		default:
-			nearly := func(member string) bool { return strings.EqualFold(string(name), member) }
-			plain = plain && !slices.ContainsFunc([]string{"key", "response", "error", "metadata"}, nearly)
-		}
-	})
-	if !plain {
-		return wire{}, false
-	}
-	return w, true
 }
 
 func present(value []byte) bool { return len(value) > 0 && !bytes.Equal(value, []byte("null")) }
@@ -136,9 +111,9 @@ func (w wireKey) submitted() string {
 		return key
 	}
 	var metadata struct {
-		Key json.RawMessage `json:"key"`
+		Key jsontext.Value `json:"key"`
 	}
-	_ = json.Unmarshal(w.Metadata, &metadata) // no object: no key
+	_ = decode(w.Metadata, &metadata) // no object: no key
 	return keyOf(metadata.Key)
 }
 
@@ -147,12 +122,9 @@ func keyOf(value []byte) string {
 	switch {
 	case len(value) == 0:
 		return ""
-	case value[0] == '"' && utf8.Valid(value):
-		return string(jsonscan.Text(value))
 	case value[0] == '"':
-		var text string
-		_ = json.Unmarshal(value, &text) // it is valid JSON
-		return text
+		text, _ := jsontext.AppendUnquote(nil, value) // it is valid, but perhaps for bytes that are not UTF-8
+		return string(text)
 	case value[0] == '-' || '0' <= value[0] && value[0] <= '9':
 		return string(value)
 	default:
@@ -163,17 +135,14 @@ func keyOf(value []byte) string {
 // keyAtBeginning returns the Key of an item of whose text only the beginning is there; empty unless it
 // is its first member, as Gemini writes it.
 func keyAtBeginning(text []byte) string {
-	decoder := json.NewDecoder(bytes.NewReader(text[:min(len(text), 64<<10)]))
-	for _, want := range []json.Token{json.Delim('{'), "key"} {
-		if token, err := decoder.Token(); err != nil || token != want {
+	decoder := jsontext.NewDecoder(bytes.NewReader(text[:min(len(text), 64<<10)]), jsontext.AllowInvalidUTF8(true))
+	for _, want := range []string{"{", "key"} {
+		if token, err := decoder.ReadToken(); err != nil || token.String() != want {
 			return ""
 		}
 	}
-	var w wireKey
-	if decoder.Decode(&w.Key) != nil {
-		return ""
-	}
-	return w.submitted()
+	value, _ := decoder.ReadValue() // cut off: no key
+	return keyOf(value)
 }
 
 // readable returns a key unchanged, unless it is long or has unprintable characters: then cut, with
