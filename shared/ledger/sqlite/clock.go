@@ -58,9 +58,10 @@ func (c *clock) read() (now, leapt time.Time) {
 	return now, c.leapt
 }
 
-// look returns the time, and for how long the machine had been suspended by then: not between the two.
+// look returns the time, and for how long the machine had been suspended by then. Where that has grown since the
+// clock was last read, it looks again: it may have been suspended between the two.
 func (c *clock) look() (at time.Time, slept time.Duration) {
-	for before := c.suspended(); ; before = slept {
+	for before := c.slept; ; before = slept {
 		at, slept = c.now(), c.suspended()
 		if slept-before < leap/2 {
 			return at, slept
