@@ -87,8 +87,6 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()
 	r = r.WithContext(ctx)
-	// Any caller may send this header, so the log keeps 200 characters of it.
-	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
 	// The gate reads the body only if the headers have the right form. A forger can write such headers, so
 	// ReadBody bounds the bodies. read keeps the body: the gate reads it only for a static signature.
 	read := sync.OnceValues(func() ([]byte, error) { return httpfunc.ReadBody(w, r) })
@@ -100,7 +98,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		reason, answer := refusal(err)
 		if h.refusals.refused(ctx, h.Log, reason, h.Now()) {
-			log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
+			h.logOf(r).WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
 				"error", withRemedy(err))
 		}
 		h.Count(reason)
@@ -110,10 +108,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.refusals.turn(ctx, h.Log, h.Now())
 	receipt, err := h.accept(r, body, proof)
 	if err != nil {
-		h.fail(w, r, log, receipt, err)
+		h.fail(w, r, receipt, err)
 		return
 	}
-	logAccepted(ctx, log, receipt, proof, h.Now().Sub(began))
+	h.logAccepted(r, receipt, proof, h.Now().Sub(began))
 	if !receipt.Key.IsCanary() { // a canary's delivery does not come from Gemini
 		h.Count("")
 	}
@@ -122,13 +120,27 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// fieldsOf are the fields of every line about a delivery. Any caller may send the id, so the log keeps 200
+// characters of it.
+func fieldsOf(r *http.Request) []slog.Attr {
+	return []slog.Attr{
+		slog.String("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID))),
+		slog.String("source", string(operation.Webhook)),
+	}
+}
+
+// logOf is a log of lines about a delivery. To make one costs more than a line, so that the line which
+// every delivery has is logged without.
+func (h handler) logOf(r *http.Request) *slog.Logger {
+	return slog.New(h.Log.Handler().WithAttrs(fieldsOf(r)))
+}
+
 // logAccepted logs the outcome of a delivery that is answered 200. Among the fields, announced means that
 // this delivery settled a registered operation, and bound that the signature covers the body. The fields
 // correlated and disputed are those of [ledger.Receipt], which also says what a twin is and when effects
 // are withheld. The lines are in the trace of the submission, where there was one.
-func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, proof trust.Proof,
-	took time.Duration) {
-	ctx = logging.InTrace(ctx, receipt.TraceParent.Trace())
+func (h handler) logAccepted(r *http.Request, receipt ledger.Receipt, proof trust.Proof, took time.Duration) {
+	ctx := logging.InTrace(r.Context(), receipt.TraceParent.Trace())
 	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" && proof.Bound {
 		event = "quarantine" // no operation was decoded; this or an earlier delivery put its body in quarantine
@@ -139,27 +151,32 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	if !receipt.Registered && receipt.Key.IsCanary() {
 		event = "canary" // no metric counts it: it does not come from Gemini
 	}
+	line := fieldsOf(r)
 	if receipt.Correlated { // as rarely as the next: a line is short
-		log = log.With("correlated", true)
+		line = append(line, slog.Bool("correlated", true))
 	}
 	if receipt.Disputed != "" {
-		log = log.With("disputed", receipt.Disputed)
+		line = append(line, slog.String("disputed", string(receipt.Disputed)))
 	}
-	if receipt.Settled && receipt.Registered {
-		log = log.With("settled_seconds", receipt.After.Round(time.Millisecond).Seconds())
+	announced := receipt.Settled && receipt.Registered
+	if announced {
+		line = append(line, slog.Float64("settled_seconds", receipt.After.Round(time.Millisecond).Seconds()))
 	}
-	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
-		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
-		"announced", receipt.Settled && receipt.Registered, "bound", proof.Bound, "duration_ms", took.Milliseconds())
+	h.Log.LogAttrs(ctx, level, "delivery accepted", append(line,
+		slog.String("event", event), slog.String("operation", string(receipt.Key)),
+		slog.String("outcome", string(receipt.Outcome)), slog.String("reason", string(receipt.Reason)),
+		slog.Bool("registered", receipt.Registered), slog.String("state", string(receipt.State)),
+		slog.Int("effects", receipt.Planned), slog.Bool("announced", announced), slog.Bool("bound", proof.Bound),
+		slog.Int64("duration_ms", took.Milliseconds()))...)
 	if receipt.Twin {
-		log.ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
+		h.logOf(r).ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
 	}
 	if receipt.Withheld > 0 {
-		log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",
+		h.logOf(r).WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",
 			"operation", receipt.Key, "effects", receipt.Withheld)
 	}
 	if receipt.PublishErr != nil {
-		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
+		h.logOf(r).WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)
 	}
 }
@@ -167,7 +184,7 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 // fail logs a delivery that was not accepted, and answers so that Gemini redelivers it. The answer is 503
 // if it was not confirmed or Timeout was over; else [httpfunc.WriteError] chooses the status. The commit
 // may have been made all the same: then the redelivery is a duplicate.
-func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
+func (h handler) fail(w http.ResponseWriter, r *http.Request, receipt ledger.Receipt, err error) {
 	level, outcome, reason, answer := slog.LevelError, httpfunc.OutcomeOf(err), "", err
 	if unconfirmed, ok := errors.AsType[*confirm.UnconfirmedError](err); ok {
 		level, outcome, reason = slog.LevelWarn, "unconfirmed", unconfirmed.Reason
@@ -180,7 +197,7 @@ func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, 
 		answer = &httpfunc.Error{Status: http.StatusServiceUnavailable, Message: message}
 		err = fmt.Errorf("%s (OPLEDGER_WEBHOOK_TIMEOUT): %w", message, err)
 	}
-	log.Log(r.Context(), level, "delivery not accepted; Gemini redelivers it", "event", "ingest",
+	h.logOf(r).Log(r.Context(), level, "delivery not accepted; Gemini redelivers it", "event", "ingest",
 		"outcome", outcome, "operation", receipt.Key, "reason", reason, "error", err)
 	httpfunc.WriteError(w, answer)
 }

@@ -9,6 +9,7 @@ package logging
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -54,6 +55,9 @@ func safe(v slog.Value, lines bool) slog.Value {
 			text, lines = err.Error(), true
 		} else if named := reflect.ValueOf(v.Any()); named.Kind() == reflect.String {
 			text = named.String()
+			if _, ok := v.Any().(json.Marshaler); !ok {
+				v = slog.StringValue(text) // which is written without reflection
+			}
 		}
 	}
 	if shown := printable(text, lines); shown != text {

@@ -84,6 +84,20 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
+// masked is a text with a JSON of its own.
+type masked string
+
+func (masked) MarshalJSON() ([]byte, error) { return []byte(`{"masked":true}`), nil }
+
+// TestOwnJSON: what has a JSON of its own is logged so, also where it is a text.
+func TestOwnJSON(t *testing.T) {
+	t.Parallel()
+	line := logged(t, "p", func(log *slog.Logger) { log.Info("x", "value", masked("secret")) })
+	if value, ok := line["value"].(map[string]any); !ok || value["masked"] != true {
+		t.Errorf("%v", line)
+	}
+}
+
 // TestInTrace: lines about an operation have the trace in which it was submitted; where there is none they keep that of
 // their request.
 func TestInTrace(t *testing.T) {

@@ -126,7 +126,10 @@ func withUnreadBody(next http.Handler) http.Handler {
 // withTrace puts a request's trace into its context, for the log.
 func withTrace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(logging.WithTrace(r)))
+		if ctx := logging.WithTrace(r); ctx != r.Context() { // to copy a request costs more than to look for one
+			r = r.WithContext(ctx)
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
