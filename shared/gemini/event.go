@@ -69,14 +69,14 @@ func readEnvelope(body []byte) (object, error) {
 	if !utf8.Valid(body) {
 		return nil, &MalformedError{Problem: "it is not UTF-8"}
 	}
-	var checked struct{} // nothing is stored
-	if err := json.Unmarshal(body, &checked); err != nil {
+	if json.Valid(body) && isObject(body) {
+		return body, nil
+	}
+	var none struct{} // nothing is stored: only to say what is wrong
+	if err := json.Unmarshal(body, &none); err != nil {
 		return nil, &MalformedError{Problem: "it is not a JSON object", Err: err}
 	}
-	if !isObject(body) {
-		return nil, &MalformedError{Problem: "it is null, not a JSON object"}
-	}
-	return body, nil
+	return nil, &MalformedError{Problem: "it is null, not a JSON object"}
 }
 
 // isObject reports whether a JSON value is an object.

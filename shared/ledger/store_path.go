@@ -100,6 +100,7 @@ const maxIDBytes = 500
 // colon. An id that would be too long ends in a hash of the whole text.
 func escapeID(text string) string {
 	var b strings.Builder
+	b.Grow(len(text)) // which most ids need
 	reserved := text == "." || text == ".." || strings.HasPrefix(text, "__") || text == ""
 	if reserved {
 		b.WriteString("%_") // no other escape begins so, and what follows is no reserved id

@@ -33,10 +33,13 @@ func Collections() []Collection {
 // ParseCollection returns the collection that word spells, in any case. The second result is false
 // for any other word.
 func ParseCollection(word string) (Collection, bool) {
-	for _, c := range append(Collections(), Jobs) {
+	for _, c := range Collections() {
 		if strings.EqualFold(word, string(c)) {
 			return c, true
 		}
+	}
+	if strings.EqualFold(word, string(Jobs)) {
+		return Jobs, true
 	}
 	return "", false
 }
@@ -133,6 +136,9 @@ func splitName(name string) (c Collection, id string, ok bool) {
 
 // withoutURL removes an API's address, version and query from a name that is a URL.
 func withoutURL(name string) string {
+	if !strings.Contains(name, "://") {
+		return name
+	}
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme == "" || u.Host == "" {
 		return name
