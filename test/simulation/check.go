@@ -28,6 +28,8 @@ type checker struct {
 
 	// Of the commit that is being made: the parts that it starts, and whether it holds a job for its cost.
 	started     []operation.Key
+	lostFiles   map[string]bool                   // that a job's plan has said are lost
+	lostFor     map[operation.Key]map[string]bool // likewise as a part was started
 	heldForCost bool
 	halvedAt    time.Time // by no clock that leaps
 
@@ -40,6 +42,7 @@ func newChecker(w *World) *checker {
 	c := &checker{
 		w: w, fences: map[ledger.Path]int64{}, accepted: map[string]bool{}, holders: map[ledger.Path]string{},
 		done: map[ledger.Path]bool{}, expired: map[ledger.Path]bool{},
+		lostFiles: map[string]bool{}, lostFor: map[operation.Key]map[string]bool{},
 	}
 	c.writes = ledgertest.Check(complaints{c: c}, accepting{})
 	return c

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -30,6 +31,7 @@ func (c *checker) plan(was, is job.Job, known bool) {
 		"%s counts less than before: %d parts after %d [J5]", is.Key, is.Parts, was.Parts)
 	c.must(was.Phase != job.Ended || is.Output == was.Output, "%s has ended, and has other results now [J8]", is.Key)
 	c.held(was, is)
+	c.lost(is)
 	for root, pieces := range was.Refusals {
 		c.must(is.Refusals[root] >= pieces, "%s counts %d pieces of part %s after %d [J5]", is.Key, is.Refusals[root], root,
 			pieces)
@@ -46,6 +48,9 @@ func (c *checker) held(was, is job.Job) {
 		s.heldAt = time.Now()
 		if is.Hold.Reason == job.HeldByOperator {
 			met[metPaused]++
+		}
+		if is.Hold.Reason == job.HeldByReferences {
+			met[metLostHeld]++
 		}
 		if is.Hold.Reason == job.HeldByCost {
 			c.heldForCost = true
@@ -103,6 +108,9 @@ func (c *checker) part(was, is job.Part) {
 	c.named(is)
 	if len(was.Seen) == 0 && len(is.Seen) > 0 {
 		c.w.gate.met[metChunk]++
+	}
+	if was.State != job.Starting && is.State == job.Starting {
+		c.lostFor[is.Key] = maps.Clone(c.lostFiles)
 	}
 	if was.State == job.Planned && is.State == job.Starting {
 		c.started = append(c.started, is.Key)

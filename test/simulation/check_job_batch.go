@@ -41,6 +41,7 @@ func (c *checker) created(s *submission, b *batch) {
 		have = append(have, l.Key)
 	}
 	c.must(slices.Equal(want, have), "the batch of %s has the requests %v, not %v [J9]", b.part, have, want)
+	c.sendsLost(b)
 	for _, key := range have {
 		sent := 0
 		for _, other := range s.batches {

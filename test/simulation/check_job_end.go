@@ -93,6 +93,10 @@ func (c *checker) outputs(s *submission, j job.Job) job.Counts {
 	for _, l := range objects.linesOf(j.Output.Results.Name) {
 		times[l.Key]++
 		counts = counts.Add(l.Outcome.Counts())
+		if l.Outcome == job.OutcomeRefused && l.Batch == "" {
+			c.unsent(s, in.lines[max(slices.IndexFunc(in.lines, func(r line) bool { return r.Key == l.Key }), 0)])
+			continue
+		}
 		c.belongs(s, l)
 	}
 	failed := objects.linesOf(j.Output.Failed.Name)

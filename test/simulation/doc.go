@@ -99,7 +99,8 @@
 //   - a second submitter of the same id, with the same input or another; operators who cancel a job, pause and
 //     resume it, change what it may cost, release a part, replay what is DEAD. Operators redrive a job that has
 //     ended, two at a time: as the same job or as two, of the same requests or of others; and redrive a redrive.
-//   - deadlines, pilots, limits of the cost, and a quota of tokens that the settings name.
+//   - deadlines, pilots, limits of the cost, and a quota of tokens that the settings name; files that requests name,
+//     which Gemini loses before the job or while it runs.
 //
 // Its invariants are checked in the step of each commit (check_job.go): a plan stays that of its
 // input [J1]; each request is in one part that is neither consumed nor released, or waits for one, or
@@ -115,9 +116,10 @@
 // that has failed is in one redrive [J14]. As Gemini
 // creates a batch (check_job_batch.go): its intent is there [J3], its creation is counted [J5], no other batch of
 // its requests runs [J2], or has answered them for good [J4], and its job was not held two minutes before, nor past
-// its deadline [J11, J12]. At rest (check_job_end.go): the results have each key once [J7], with what Gemini has
+// its deadline [J11, J12]; and none of its requests names a file of which the job's plan said, as the part was started,
+// that it is lost [J15]. At rest (check_job_end.go): the results have each key once [J7], with what Gemini has
 // answered to it [J9]; merged with those of its redrives, too, each from the last of these jobs [J14]; no job is listed
-// as held that has ended [J11].
+// as held that has ended [J11]; what is refused without being sent names a file that is lost [J15].
 //
 // What these schedules can never do: job storage that is out of date, or damaged. An input that is
 // not canonical. Results of more than one chunk, but where a process is told to stop; an upload in
@@ -126,7 +128,8 @@
 // record of the job that it redrives. An answer that is checked against a schema. Two models, of which one waits and
 // the other does not; a price that changes, or none. A quota that is raised, that lags, or of which another project
 // has a part; a large request, so that the tokens of a part are far from its share. A change of another limit than the
-// cost. A request that names a file. Calls that cost more than is published: those of steps are not bounded here.
+// cost. A file that requests name and Gemini has again, or seems not to have; one that expires at another time than
+// Gemini has said. Calls that cost more than is published: those of steps are not bounded here.
 //
 // # To repeat a seed
 //

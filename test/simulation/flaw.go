@@ -52,6 +52,7 @@ const (
 	NoIdle       // the batches in Gemini's list seem to be of another model [J10]
 	NoHour       // what a batch may hold seems to have been halved long ago [J10]
 	NoRedriven   // a job that was redriven seems not to be [J14]
+	NoGone       // files that are lost seem to be there [J15]
 )
 
 // String names the flaw as a test's name does.
@@ -61,7 +62,7 @@ func (f Flaw) String() string {
 		"no-dead-letter", "no-progress", "no-still", "no-steady", "no-leap", "by-position",
 		"no-first", "no-wait", "no-intent", "all-again", "no-creations", "no-rounds", "early-end", "no-seen",
 		"no-effects", "by-place", "no-fence-named", "no-hold", "no-deadline", "no-reserved", "no-pilot",
-		"no-spent", "no-costs", "no-idle", "no-hour", "no-redriven",
+		"no-spent", "no-costs", "no-idle", "no-hour", "no-redriven", "no-gone",
 	}[f]
 }
 
@@ -85,7 +86,7 @@ func (f Flaw) Rules() []string {
 		EarlyEnd: {"J6"}, NoSeen: {"J7"}, NoEffects: {"J8"}, ByPlace: {"J9"}, NoFenceNamed: {"J4", "J7"},
 		NoHold: {"J11"}, NoDeadline: {"J12"},
 		NoReserved: {"J10"}, NoPilot: {"J13"}, NoSpent: {"J10"}, NoCosts: {"J10"}, NoIdle: {"J10"}, NoHour: {"J10"},
-		NoRedriven: {"J14"},
+		NoRedriven: {"J14"}, NoGone: {"J15"},
 	}[f]
 }
 

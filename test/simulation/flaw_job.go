@@ -16,7 +16,7 @@ func JobFlaws() []Flaw {
 	return []Flaw{
 		NoFirst, NoWait, NoIntent, AllAgain, NoCreations, NoRounds, EarlyEnd, NoSeen, NoEffects, ByPlace, NoFenceNamed,
 		NoHold, NoDeadline, NoReserved, NoPilot, NoSpent, NoCosts, NoIdle, NoHour,
-		NoRedriven,
+		NoRedriven, NoGone,
 	}
 }
 
@@ -78,6 +78,8 @@ func (f Flaw) showsPlan(j *job.Job) {
 		j.Usage, j.Sent = job.Usage{}, 0
 	case f == NoRedriven:
 		j.RedrivenBy = nil
+	case f == NoGone:
+		j.References.Gone, j.References.Expires = 0, time.Time{}
 	}
 }
 
@@ -118,6 +120,7 @@ const (
 	knownQuota
 	costLimit
 	secondJob
+	lostReferences
 )
 
 // needs reports whether every world with the flaw has something.
@@ -125,6 +128,8 @@ func (f Flaw) needs(e extra) bool {
 	switch e {
 	case largeJob:
 		return f == NoIdle || f == NoHour
+	case lostReferences:
+		return f == NoGone
 	case knownQuota, secondJob:
 		return f == NoReserved
 	default:

@@ -53,9 +53,12 @@ type service struct {
 	announced []operation.Event
 	asked     map[operation.Key]int // requests about one batch that arrived, whatever they were answered
 
-	files    map[string]*upload // that were uploaded for jobs, by name
-	room     int                // how many batches of jobs run at most; 0: any number
-	tokens   int64              // how many tokens these have at most; 0: any number
+	files map[string]*upload // that were uploaded for jobs, by name
+	// references are the files that requests of jobs name, by name.
+	references map[string]reference
+
+	room     int   // how many batches of jobs run at most; 0: any number
+	tokens   int64 // how many tokens these have at most; 0: any number
 	listed   []listed
 	sessions int              // of uploads
 	finished map[string]reply // the last answer of a session

@@ -49,12 +49,16 @@ type input struct {
 	lines []line
 }
 
-// newInput returns an input of so many requests.
-func newInput(key operation.Key, variant string, requests int) input {
+// newInput returns an input of so many requests. Of each few, one names each of the files, and one names none.
+func newInput(key operation.Key, variant string, requests int, names []string) input {
 	var text strings.Builder
 	for i := range requests {
-		const one = `{"key":"k%d","request":{"contents":[{"parts":[{"text":"%s about k%d"}]}]}}` + "\n"
-		_, _ = fmt.Fprintf(&text, one, i, variant, i) // it returns no error
+		file := ""
+		if at := i % (len(names) + 1); at < len(names) {
+			file = fmt.Sprintf(`{"fileData":{"fileUri":%q}},`, names[at])
+		}
+		const one = `{"key":"k%d","request":{"contents":[{"parts":[%s{"text":"%s about k%d"}]}]}}` + "\n"
+		_, _ = fmt.Fprintf(&text, one, i, file, variant, i) // it returns no error
 	}
 	sum := sha256.Sum256([]byte(text.String()))
 	in := input{text: text.String(), lines: parsed([]byte(text.String())), Input: job.Input{
@@ -65,12 +69,13 @@ func newInput(key operation.Key, variant string, requests int) input {
 }
 
 // Jobs is the script of the random schedules of jobs: one or two, each of 3 to 12 requests, in batches that end
-// in any way. Operators cancel, release, pause and resume, and deadlines pass, while calls fail, processes die and
-// messages are lost; then the faults end, and passes drive the world to rest.
+// in any way. Operators cancel, release, pause and resume, deadlines pass, and files are lost that requests name, while
+// calls fail, processes die and messages are lost; then the faults end, and passes drive the world to rest.
 func Jobs(w *World) {
 	w.objects = &objects{held: map[string]*object{}, flaw: w.store.flaw}
 	w.gate.many = true
 	w.gemini.files, w.gemini.finished = map[string]*upload{}, map[string]reply{}
+	w.gemini.references = map[string]reference{}
 	duration := func(of ...time.Duration) time.Duration { return drawn(w, of) }
 	w.store.clock.skew = duration(0, 17*time.Minute, -20*time.Minute)
 	w.gemini.skew = duration(0, 41*time.Second, -3*time.Minute)
@@ -145,7 +150,8 @@ func (w *World) addSubmission(i int, large bool) {
 			w.gemini.start(&order{runsAfter: time.Second, endsAfter: runs, end: operation.Succeeded, silent: true}, "", nil)
 		}
 	}
-	s.inputs = []input{newInput(key, "ask", requests), newInput(key, "ask more", requests+1)}
+	names := w.refer(key, large)
+	s.inputs = []input{newInput(key, "ask", requests, names), newInput(key, "ask more", requests+1, names)}
 	o.Pilot = min(drawn(w, []int64{0, 0, 0, 1, 2}), o.MaxRequestsPerBatch)
 	if o.Pilot > 0 {
 		o.PilotFailures = drawn(w, []job.Tolerance{"", "0", "50%"})

@@ -64,7 +64,9 @@ var (
 	}
 	downloadFates = []fate{told, lacking, told, lacking, refused, slow, frozen, diesBefore, diesAfter, missing, busy}
 	cancelFates   = []fate{refused, answerLost, late, slow, frozen, diesBefore, diesAfter, missing, busy}
-	deleteFates   = []fate{refused, answerLost, slow, diesBefore, diesAfter}
+	// referenceFates have no answer that a file is lost which is not: what Gemini says twice is believed.
+	referenceFates = []fate{refused, slow, frozen, diesBefore, diesAfter, busy, told}
+	deleteFates    = []fate{refused, answerLost, slow, diesBefore, diesAfter}
 )
 
 // RoundTrip makes the request.
@@ -84,7 +86,7 @@ func (jobTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	s := a.w.gemini
 	_, path, _ := strings.Cut(r.URL.Path, "/v1beta/")
 	id, verb, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
-	if r.Method == http.MethodGet && verb == "" {
+	if r.Method == http.MethodGet && verb == "" && !strings.HasPrefix(path, "files/") {
 		return s.serve(a, r, "confirm", askFates)
 	}
 	e := s.toDo(r, id, verb, body)
@@ -113,6 +115,10 @@ func (s *service) toDo(r *http.Request, id, verb string, body []byte) exchange {
 		sent, byStore := time.Now(), s.w.store.now()
 		return exchange{label: creating, fates: batchFates, soon: true, do: func(f fate) reply {
 			return s.createFor(body, f, sent, byStore)
+		}}
+	case r.Method == http.MethodGet:
+		return exchange{label: "look up " + id, fates: referenceFates, do: func(f fate) reply {
+			return s.busyOr(f, func() reply { return s.lookUp("files/" + id) })
 		}}
 	case r.Method == http.MethodDelete:
 		return exchange{label: "delete " + id, fates: deleteFates, do: func(fate) reply {

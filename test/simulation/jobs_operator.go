@@ -40,7 +40,8 @@ func (w *World) resumeJob(s *submission) {
 	held := false
 	w.gate.event("an operator looks whether "+string(s.key)+" is held", func() {
 		j, _ := w.jobOf(s.key)
-		held = j.Hold != nil && (j.Hold.Reason == job.HeldByOperator || j.Hold.Reason == job.HeldByPilot && j.Hold.Alerted)
+		held = j.Hold != nil && (j.Hold.Reason == job.HeldByOperator || j.Hold.Alerted &&
+			(j.Hold.Reason == job.HeldByPilot || j.Hold.Reason == job.HeldByReferences))
 		if held {
 			s.resumed = true
 		}

@@ -16,6 +16,7 @@ func TestJobs(t *testing.T) {
 		busy.String(), metReopened, metRevived, metSeized, metLeapt, metAgain, metRefused, metRefusedLate, metReleased,
 		metGivenUp, metDropped, metStopped, metJobCancelled, metDiffers,
 		metPaused, metResumed, metDeadline, metPilotHeld, metCostHeld, metCostRaised, metHalved, metRedriven, metMerged,
+		metLostHeld, metUnsent,
 	})
 	rare := slices.Concat(fatesOf(stale, declined), fatesOf(lacking, told), []string{metDead, metRepeated, metChunk})
 	outcomes = append(outcomes, harness.Soak(t, nil, rare, rare)...)

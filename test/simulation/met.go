@@ -34,6 +34,8 @@ const (
 	metResumed      = "a job is resumed"
 	metDeadline     = "a job's deadline is reached"
 	metPilotHeld    = "a job is held for its pilot"
+	metLostHeld     = "a job is held for files that are lost"
+	metUnsent       = "a request ends unsent, as it names a file that is lost"
 	metCostHeld     = "a job is held for its cost"
 	metCostRaised   = "a job goes on that was held for its cost"
 	metHalved       = "what a batch may hold is halved"
