@@ -1,26 +1,16 @@
 package examples
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/opledger/opledger/functions/register"
-	"github.com/opledger/opledger/shared/effect/storagesim"
-	"github.com/opledger/opledger/shared/job"
-	"github.com/opledger/opledger/shared/storage"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -120,77 +110,10 @@ func TestPythonPackage(t *testing.T) {
 	}
 }
 
-// printOptions prints the options of jobs.submit and the limits of jobs.change, as they are called over HTTP.
-const printOptions = `
-from opledger import JobLimits, JobOptions
-from opledger._client import camel
-for of in JobOptions, JobLimits:
-    print(*sorted(camel(dict.fromkeys(of.__optional_keys__))))`
-
-// TestPythonOptions: the package takes each option of a job, and each limit that may change.
-func TestPythonOptions(t *testing.T) {
-	t.Parallel()
-	var want string
-	for _, of := range []reflect.Type{reflect.TypeFor[job.Options](), reflect.TypeFor[job.Limits]()} {
-		var names []string
-		for _, field := range reflect.VisibleFields(of) {
-			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "model" {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		want += strings.Join(names, " ") + "\n"
-	}
-	if out, ok := run(t, pythonDir, nil, python(t), "-c", printOptions); !ok || out != want {
-		t.Errorf("the package has\n%s, want\n%s", out, want)
-	}
-}
-
-const submitDeployed = `
-import os
-from opledger import NotSettledError, Opledger
-client = Opledger(os.environ["OPLEDGER_URL"], storage="gs://jobs-of-reviews/nightly", storage_token="token")
-rows = [(f"row-{i}", "x" * (1 << 20)) for i in range(20)]
-jobs = [client.jobs.submit("one", rows, model="gemini-3.5-flash") for _ in range(2)]
-print(*[job.known for job in jobs], jobs[0].progress["input"]["requests"])
-print(*[result.key for result in client.results("batches/a", at="gs://jobs-of-reviews/batches/a/publish.jsonl")])
-try:
-    list(client.jobs.results("one"))
-except NotSettledError as error:
-    print(error.operation.state)`
-
-// TestPythonDeployed: with Register, as it is deployed, an input goes to job storage in pieces, once; what an effect
-// has put in a bucket is read from there.
+// TestPythonDeployed: see submitsDeployed.
 func TestPythonDeployed(t *testing.T) {
 	t.Parallel()
-	sim := storagesim.Start(storagesim.Config{Buckets: []string{"jobs-of-reviews"}})
-	t.Cleanup(sim.Close)
-	sim.Put("jobs-of-reviews", "batches/a/publish.jsonl", `{"key":"a","response":{}}`+"\n"+`{"key":"b","error":{}}`, nil)
-	jobs, err := storage.Open("gs://jobs-of-reviews/nightly", sim.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := newKilling(t)
-	deployed := httptest.NewServer(register.New(register.Options{
-		Ledger: k.ledger, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler), Storage: jobs,
-	}))
-	t.Cleanup(deployed.Close)
-	env := []string{"OPLEDGER_URL=" + deployed.URL, "STORAGE_EMULATOR_HOST=" + sim.Addr()}
-	out, ok := run(t, pythonDir, env, python(t), "-c", submitDeployed)
-	if want := "False True 20\na b\nPENDING\n"; !ok || out != want {
-		t.Fatalf("it said %s, want %s", out, want)
-	}
-	j, err := k.ledger.Jobs.Read(t.Context(), "jobs/one")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored := sim.Object("jobs-of-reviews", "nightly/"+j.Input.Object)
-	sum := sha256.Sum256(stored.Content)
-	// It is the second object of all, and was not written again.
-	if hex.EncodeToString(sum[:]) != j.Input.SHA256 || stored.Generation != 2 ||
-		int64(len(stored.Content)) != j.Input.Bytes {
-		t.Errorf("%d bytes, generation %d: %+v", len(stored.Content), stored.Generation, j.Input)
-	}
+	submitsDeployed(t, pythonDir, python(t), "-c", deployedInPython)
 }
 
 // serveFlask is flask run, on a port that it says.

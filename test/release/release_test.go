@@ -87,10 +87,12 @@ func TestInstalledPackages(t *testing.T) {
 		serve.run(t, folder, "npm", "install", "--offline", "--no-audit", "--no-fund", "--loglevel=error",
 			filepath.Join(r.dist, "opledger-"+r.version+".tgz"))
 		out := serve.run(t, folder, "node", "--input-type=module", "-e", `import { Opledger } from "opledger";
-			const ended = await new Opledger(process.env.OPLEDGER_URL).wait("jobs/nightly-1");
-			console.log(ended.key, ended.state)`)
-		if out != "jobs/nightly-1 SUCCEEDED\n" {
-			t.Errorf("the npm package finds: %s", out)
+			const { jobs } = new Opledger();
+			await jobs.submit("npm", [["a", "Hello"]], { model: "gemini-3.5-flash" });
+			const { key, state } = await jobs.wait("npm");
+			for await (const result of jobs.results("npm")) console.log(key, state, result.key, result.outcome)`)
+		if out != "jobs/npm SUCCEEDED a done\n" {
+			t.Errorf("the npm package says: %s", out)
 		}
 	})
 }

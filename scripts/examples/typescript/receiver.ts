@@ -6,8 +6,7 @@ import { createServer, type IncomingMessage } from "node:http";
 
 import { Webhook } from "standardwebhooks";
 
-import { Inbox } from "./inbox.js";
-import type { Completion } from "opledger";
+import { Inbox, type Completion } from "opledger";
 
 const MAX_BODY = 64 << 20; // bytes; an item of a batch has 32 MiB at most
 

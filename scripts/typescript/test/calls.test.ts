@@ -1,0 +1,99 @@
+// Tests of how requests are made and repeated, against a server that answers as it is told.
+
+import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+
+import { checkedUrl, Opledger, OpledgerError } from "../src/index.js";
+import { Answering, AWAY, failure, RECORD, type Answer } from "./answering.js";
+
+const server = new Answering();
+
+describe("a request", () => {
+  it("is repeated with a back-off that heeds Retry-After", async () => {
+    server.answers = [
+      { status: 503, body: "", headers: { "Retry-After": "5" } },
+      AWAY,
+      { status: 520, body: "<html>" }, // of a proxy
+      { status: 429, body: "", headers: { "Retry-After": "3600" } },
+      ...Array<Answer>(2).fill(AWAY),
+      { status: 200, body: RECORD },
+    ];
+    await server.client.register("batches/abc");
+    assert.deepEqual(server.pauses, [5_000, 1_000, 2_000, 60_000, 8_000, 8_000]);
+  });
+
+  it("is not repeated where it is refused", async () => {
+    for (const [status, remedy] of [
+      [400, /correct/],
+      [401, /token/],
+      [403, /invoker/],
+      [404, /register/],
+      [405, /URL/],
+      [501, /URL/],
+      [302, /URL/],
+    ] as const) {
+      server.answers = [{ status, body: "<html>no</html>", headers: { Location: "/elsewhere" } }];
+      server.requests = [];
+      const error = await failure(server.client.register("batches/abc"), OpledgerError);
+      assert.equal(error.status, status);
+      assert.match(error.message, remedy);
+      assert.equal(server.requests.length, 1);
+    }
+  });
+
+  it("without an answer has no code", async () => {
+    const error = await failure(server.client.register("batches/abc"), OpledgerError);
+    assert.equal(error.status, 0);
+    assert.match(error.message, /was not answered: .*try again later/);
+    assert.equal(server.requests.length, 15);
+    assert.equal(server.pauses.reduce((sum, pause) => sum + pause), 87_500);
+  });
+
+  it("asks for a token each time", async () => {
+    const tokens = ["one", "two"];
+    const authorized = new Opledger(server.url, { token: async () => tokens.shift() ?? "" });
+    server.answers = [{ status: 200, body: RECORD }, { status: 200, body: RECORD }];
+    await authorized.register("batches/abc");
+    await authorized.register("batches/abc");
+    const sent = server.requests.map(({ headers }) => headers.authorization);
+    assert.deepEqual(sent, ["Bearer one", "Bearer two"]);
+  });
+
+  it("sends the token of the environment", async () => {
+    const file = join(tmpdir(), `opledger-token-${process.pid}`);
+    try {
+      writeFileSync(file, "of-a-file\n");
+      process.env.OPLEDGER_TOKEN_FILE = file;
+      server.answers = Array<Answer>(3).fill({ status: 200, body: RECORD });
+      const one = new Opledger(server.url);
+      await one.register("batches/abc");
+      writeFileSync(file, "written-again\n"); // by serve, started again
+      await one.register("batches/abc");
+      process.env.OPLEDGER_TOKEN = "given";
+      await new Opledger(server.url).register("batches/abc");
+      const sent = server.requests.map(({ headers }) => headers.authorization);
+      assert.deepEqual(sent, ["Bearer of-a-file", "Bearer written-again", "Bearer given"]);
+      delete process.env.OPLEDGER_TOKEN;
+      rmSync(file);
+      assert.throws(() => new Opledger(server.url), /OPLEDGER_TOKEN_FILE: .*serve prints/);
+    } finally {
+      delete process.env.OPLEDGER_TOKEN;
+      delete process.env.OPLEDGER_TOKEN_FILE;
+      rmSync(file, { force: true });
+    }
+  });
+});
+
+describe("a URL", () => {
+  it("has a scheme and a host", () => {
+    const wrongs = ["127.0.0.1:8080", "localhost:8080", "ftp://host", "http://", "http://a:x"];
+    for (const wrong of wrongs) {
+      assert.throws(() => new Opledger(wrong), /begin it with http/);
+    }
+    assert.throws(() => checkedUrl("HERE", "gemini"), /^RangeError: HERE is "gemini"/);
+    assert.equal(checkedUrl("HERE", "https://gemini/"), "https://gemini");
+  });
+});

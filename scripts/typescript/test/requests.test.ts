@@ -1,0 +1,79 @@
+// Tests of what becomes of @google/genai's contents and config.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { request, type Contents } from "../src/index.js";
+import { lineOf } from "../src/requests.js";
+
+const USER = { role: "user", parts: [{ text: "hello" }] };
+
+describe("a request", () => {
+  it("has contents as @google/genai takes them", () => {
+    const file = { uri: "https://x/files/a", mimeType: "image/png", name: "files/a" };
+    const image = { inlineData: { mimeType: "image/png", data: "AA==" } };
+    for (const [given, wants] of [
+      ["hello", [USER]],
+      [["hello"], [USER]],
+      [{ parts: [{ text: "hello" }] }, [USER]],
+      [{ parts: "hello", role: "model" }, [{ ...USER, role: "model" }]],
+      [[USER, "hello"], [USER, USER]],
+      [[["hello"]], [USER]],
+      [["a", image], [{ role: "user", parts: [{ text: "a" }, image] }]],
+      [["a", USER, "b"], [
+        { role: "user", parts: [{ text: "a" }] }, USER, { role: "user", parts: [{ text: "b" }] },
+      ]],
+      [[file, "hello"], [{
+        role: "user",
+        parts: [{ fileData: { fileUri: "https://x/files/a", mimeType: "image/png" } }, { text: "hello" }],
+      }]],
+    ] as [Contents, unknown][]) {
+      assert.deepEqual(request("a", given).request.contents, wants);
+    }
+    for (const wrong of [null, undefined, 7, [null], {}]) {
+      assert.throws(() => request("a", wrong as unknown as Contents), RangeError);
+    }
+  });
+
+  it("has each setting where Gemini has it", () => {
+    const config = {
+      temperature: 0, maxOutputTokens: 9, systemInstruction: "Be brief.", safetySettings: [{ category: "X" }],
+      tools: [{ googleSearch: {} }], toolConfig: { a: 1 }, cachedContent: "cachedContents/x",
+      httpOptions: { timeout: 1 }, abortSignal: new AbortController().signal, stopSequences: undefined,
+      responseSchema: { type: "OBJECT" },
+    };
+    assert.deepEqual(request(7, "hello", config), {
+      key: "7",
+      request: {
+        contents: [USER], systemInstruction: { parts: [{ text: "Be brief." }] }, safetySettings: [{ category: "X" }],
+        tools: [{ googleSearch: {} }], toolConfig: { a: 1 }, cachedContent: "cachedContents/x",
+        generationConfig: { temperature: 0, maxOutputTokens: 9, responseSchema: { type: "OBJECT" } },
+      },
+    });
+    const calls = { tool: async () => ({}), callTool: async () => [] };
+    for (const tools of [[calls], [() => {}]]) assert.throws(() => request("a", "hello", { tools }), /cannot: give/);
+  });
+
+  it("keeps its own settings under those of all", () => {
+    const own = { contents: [USER], generationConfig: { temperature: 1 } };
+    const line = JSON.parse(lineOf({ key: "a", request: own }, { temperature: 0, seed: 7 })) as { request: object };
+    assert.deepEqual(line.request, { contents: [USER], generationConfig: { temperature: 1, seed: 7 } });
+    const inline = { contents: "hello", config: { temperature: 1 }, labels: { a: "b" } };
+    const converted = JSON.parse(lineOf({ key: 7, request: inline }, { temperature: 0, seed: 7 })) as unknown;
+    assert.deepEqual(converted, {
+      key: "7", request: { labels: { a: "b" }, contents: [USER], generationConfig: { temperature: 1, seed: 7 } },
+    });
+  });
+
+  it("is sent as it is, or not at all", () => {
+    const data = Buffer.from("bytes");
+    const image = { inlineData: { mimeType: "image/png", data } };
+    assert.match(lineOf(["a", [image]]), new RegExp(`"data":"${data.toString("base64")}"`));
+    assert.equal(lineOf({ request: { contents: [USER] }, key: "a", note: "\u2028é" }),
+      `{"key":"a","request":${JSON.stringify({ contents: [USER] })},"note":"\u2028é"}\n`);
+    for (const lost of [NaN, () => {}, 1n, new Map(), new Set()]) {
+      const line = { key: "a", request: { x: lost } };
+      assert.throws(() => lineOf(line), /^RangeError: the request "a" cannot be JSON: x is/);
+    }
+  });
+});

@@ -1,0 +1,70 @@
+package examples
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/job"
+)
+
+// jobOptions has a line of the options of a job, as they are called over HTTP, and one of the limits that may change.
+func jobOptions() string {
+	var lines string
+	for _, of := range []reflect.Type{reflect.TypeFor[job.Options](), reflect.TypeFor[job.Limits]()} {
+		var names []string
+		for _, field := range reflect.VisibleFields(of) {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "model" {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		lines += strings.Join(names, " ") + "\n"
+	}
+	return lines
+}
+
+// printOptions prints the options of jobs.submit and the limits of jobs.change, as they are called over HTTP.
+const printOptions = `
+from opledger import JobLimits, JobOptions
+from opledger._client import camel
+for of in JobOptions, JobLimits:
+    print(*sorted(camel(dict.fromkeys(of.__optional_keys__))))`
+
+// TestPythonOptions: the package takes each option of a job, and each limit that may change.
+func TestPythonOptions(t *testing.T) {
+	t.Parallel()
+	if out, ok := run(t, pythonDir, nil, python(t), "-c", printOptions); !ok || out != jobOptions() {
+		t.Errorf("the package has\n%s, want\n%s", out, jobOptions())
+	}
+}
+
+var typescriptOption = regexp.MustCompile(`(?m)^  (\w+)\?:`)
+
+// TestTypeScriptOptions: so does that for TypeScript.
+func TestTypeScriptOptions(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "/scripts/typescript/src/jobs.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := func(of string) []string {
+		_, after, _ := strings.Cut(string(text), "export interface "+of+" {")
+		body, _, _ := strings.Cut(after, "\n}")
+		var names []string
+		for _, found := range typescriptOption.FindAllStringSubmatch(body, -1) {
+			names = append(names, found[1])
+		}
+		return names
+	}
+	limits := members("JobLimits")
+	options := append(members("JobOptions extends JobLimits"), limits...)
+	slices.Sort(limits)
+	slices.Sort(options)
+	if got := strings.Join(options, " ") + "\n" + strings.Join(limits, " ") + "\n"; got != jobOptions() {
+		t.Errorf("the package has\n%s, want\n%s", got, jobOptions())
+	}
+}
