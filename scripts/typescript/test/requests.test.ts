@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { request, type Contents } from "../src/index.js";
+import { request, type Contents, type Request } from "../src/index.js";
 import { lineOf } from "../src/requests.js";
 
 const USER = { role: "user", parts: [{ text: "hello" }] };
@@ -55,14 +55,17 @@ describe("a request", () => {
   });
 
   it("keeps its own settings under those of all", () => {
-    const own = { contents: [USER], generationConfig: { temperature: 1 } };
-    const line = JSON.parse(lineOf({ key: "a", request: own }, { temperature: 0, seed: 7 })) as { request: object };
-    assert.deepEqual(line.request, { contents: [USER], generationConfig: { temperature: 1, seed: 7 } });
-    const inline = { contents: "hello", config: { temperature: 1 }, labels: { a: "b" } };
-    const converted = JSON.parse(lineOf({ key: 7, request: inline }, { temperature: 0, seed: 7 })) as unknown;
-    assert.deepEqual(converted, {
-      key: "7", request: { labels: { a: "b" }, contents: [USER], generationConfig: { temperature: 1, seed: 7 } },
-    });
+    const shared = { temperature: 0, seed: 7, cachedContent: "cachedContents/x" };
+    const lineUnder = (line: Request) => JSON.parse(lineOf(line, shared)) as unknown;
+    const cachedContent = "cachedContents/y";
+    const request = { contents: [USER], cachedContent, generationConfig: { temperature: 1, seed: 7 } };
+    const own = { contents: [USER], cachedContent, generationConfig: { temperature: 1 } };
+    assert.deepEqual(lineUnder({ key: "a", request: own }), { key: "a", request });
+    for (const contents of ["hello", [USER]]) { // as @google/genai's inline requests are written
+      const inline = { contents, config: { temperature: 1, cachedContent }, labels: { a: "b" } };
+      const wants = { key: "7", request: { ...request, labels: { a: "b" } } };
+      assert.deepEqual(lineUnder({ key: 7, request: inline }), wants);
+    }
   });
 
   it("is sent as it is, or not at all", () => {

@@ -1,6 +1,9 @@
 // Tests of where results come from, and of what is missing in them, against a server that answers as it is told.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { NotSettledError, Opledger, RefusedError, Result, ResultsError, type ResultsOptions } from "../src/index.js";
@@ -38,6 +41,23 @@ describe("results", () => {
     server.answers = [broken, { status: 200, body: LINES }];
     assert.equal(await read("projects/p/batches/abc"), "a done, b failed no");
     assert.deepEqual([server.asked, server.pauses], [Array(2).fill("GET /operations/batches/abc/results"), [500]]);
+  });
+
+  it("leave no file behind, also where they are not read to the end", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "opledger-left-"));
+    const { TMPDIR: before } = process.env;
+    process.env.TMPDIR = folder;
+    try {
+      server.answers = [{ status: 200, body: LINES }];
+      for await (const { key } of server.client.results("batches/abc")) {
+        assert.deepEqual([key, readdirSync(folder)], ["a", []]);
+        break;
+      }
+    } finally {
+      if (before === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = before;
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("say where lines are missing, or are none", async () => {

@@ -28,7 +28,7 @@ describe("wait", () => {
   });
 });
 
-describe("a wait whose server.requests fail", () => {
+describe("a wait whose requests fail", () => {
   it("may be for ever", async () => {
     server.answers = [AWAY, { status: 200, body: SETTLED }];
     assert.equal((await server.client.wait("batches/abc", { timeoutMs: Infinity })).state, "SUCCEEDED");
@@ -51,5 +51,26 @@ describe("a wait whose server.requests fail", () => {
     assert.match(error.message, /batches\/abc is still unknown/);
     assert.equal(error.operation.state, "");
     assert.deepEqual(server.pauses, [500, 1_000]);
+  });
+});
+
+describe("changes", () => {
+  it("are yielded once each", async () => {
+    const versions = [1, 1, 2].map((version) => ({ status: 200, body: { ...RECORD, version } }));
+    server.answers = [...versions, AWAY, { status: 200, body: { ...SETTLED, version: 3 } }];
+    const seen: unknown[] = [];
+    for await (const { state, record } of server.client.changes("batches/abc", { everyMs: 4_000 })) {
+      seen.push([state, record.version]);
+    }
+    assert.deepEqual(seen, [["RUNNING", 1], ["RUNNING", 2], ["SUCCEEDED", 3]]);
+    assert.equal(server.asked[0], "GET /operations/batches/abc?wait=4000ms");
+    assert.deepEqual(server.pauses, [4_000, 4_000, 4_000, 500]);
+  });
+
+  it("end with their time", async () => {
+    server.answers = Array<Answer>(3).fill({ status: 200, body: RECORD });
+    const changes = server.client.changes("batches/abc", { everyMs: 2_000, timeoutMs: 3_000 });
+    assert.equal((await changes.next()).value?.state, "RUNNING");
+    assert.equal((await failure(changes.next(), NotSettledError)).operation.state, "RUNNING");
   });
 });
