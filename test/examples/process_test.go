@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // patience bounds a wait for another process. It is reached only where something hangs.
@@ -106,7 +108,7 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) (s
 // exitOf runs a program to its end, and returns what it said and its exit code.
 func exitOf(t *testing.T, dir string, env []string, name string, args ...string) (string, int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Soak[time.Duration](t, 1, 6, 6)*patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir, command.Env = dir, environ(env)

@@ -90,7 +90,10 @@ var packageDir = sync.OnceValue(func() string {
 func TestPythonPackage(t *testing.T) {
 	t.Parallel()
 	python := python(t)
-	env := []string{"OPLEDGER_COMMAND=" + opledger(t), "INVOICES=" + filepath.Join(t.TempDir(), "invoices.db")}
+	env := []string{
+		"OPLEDGER_COMMAND=" + opledger(t), "INVOICES=" + filepath.Join(t.TempDir(), "invoices.db"),
+		"OPLEDGER_SOAK=" + harness.Soak(t, "short", "night", "long"),
+	}
 	for dir, tests := range map[string][]string{
 		packageDir(): {
 			"tests.test_client", "tests.test_requests", "tests.test_docs", "tests.test_serve.OutageTest",

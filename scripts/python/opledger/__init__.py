@@ -3,17 +3,18 @@
     from opledger import Opledger
 
     client = Opledger()  # OPLEDGER_URL, or serve on this machine
+    rows = [("a", "Is it good? It broke."), ("b", "Is it good? I like it.")]  # any iterable, or a file
+    client.jobs.submit("reviews-1", rows, model="gemini-3.5-flash", max_failures="2%")
+    client.jobs.wait("reviews-1")
+    for result in client.jobs.results("reviews-1"):
+        print(result.key, result.outcome, result.text)
+
+One operation that your own call of Gemini creates needs that call, which sends one request with the mark in it and
+returns the name that Gemini gives:
+
     submitted = client.submit_once("reviews-2026-11-22", create, collection="batches")
     ended = client.wait(submitted.operation.key)
-    for result in client.results(ended.key):
-        print(result.key, result.text)
-
-create is yours: it sends Gemini one request with the mark in it, and returns the name that Gemini gives. A file, or
-any iterable, of requests needs no call of Gemini:
-
-    job = client.jobs.submit("nightly", [("a", "Hello"), ("b", "Goodbye")], model="gemini-3.5-flash")
-    client.jobs.wait(job.id)
-    results = {result.key: result.text for result in client.jobs.results(job.id)}
+    results = {result.key: result.text for result in client.results(ended.key)}
 
 AsyncOpledger has the same calls for asyncio. Verifier and Inbox are for those who receive effects. It needs Python
 3.10 and the standard library, nothing else.

@@ -31,9 +31,13 @@ def command() -> str:
 
 
 class Serve:
-    """A process of opledger serve. Started again, it has the same ledger and the same address."""
+    """A process of opledger serve, with a simulated Gemini or with that of its environment.
 
-    def __init__(self, *flags: str, env: dict[str, str] | None = None) -> None:
+    Started again, it has the same ledger and the same address. A simulated Gemini ends with it.
+    """
+
+    def __init__(self, *flags: str, simulate: bool = True, env: dict[str, str] | None = None) -> None:
+        self._simulate = simulate
         self._folder = tempfile.TemporaryDirectory()
         self._flags = flags
         self._env = env or {}
@@ -45,9 +49,9 @@ class Serve:
     def start(self) -> None:
         folder = self._folder.name
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("OPLEDGER_", "GEMINI_", "GOOGLE_"))}
+        simulate = ["--simulate", "--speed", "1000", "--simulate-port", self._ports[1]] if self._simulate else []
         self.process = subprocess.Popen(
-            [command(), "serve", "--simulate", "--speed", "1000", "--port", self._ports[0], "--simulate-port",
-             self._ports[1], "--store", self.store, *self._flags],
+            [command(), "serve", "--port", self._ports[0], "--store", self.store, *simulate, *self._flags],
             cwd=folder, env={**clean, "TMPDIR": folder, **self._env}, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -58,10 +62,14 @@ class Serve:
             if "export GEMINI_API_KEY=" in line:
                 words = line.split()[1:]
                 self.exports = dict(word.split("=", 1) for word in words)
+                self._ports[1] = self.gemini.rpartition(":")[2]
+                break
+            if "watch in a browser: " in line:  # with the Gemini of the environment, and without a token
+                self.exports = {"OPLEDGER_URL": line.partition(": ")[2].strip()}
                 break
         else:
             raise AssertionError("serve did not start: " + "".join(said))
-        self._ports = [self.exports[name].rpartition(":")[2] for name in ("OPLEDGER_URL", "GOOGLE_GEMINI_BASE_URL")]
+        self._ports[0] = self.url.rpartition(":")[2]
         threading.Thread(target=self.process.stdout.read, daemon=True).start()
 
     @property
@@ -122,7 +130,7 @@ class _Passing(BaseHTTPRequestHandler):
         if not self.server.before(what):
             self.close_connection = True
             return
-        own = ("host", "connection", "accept-encoding")
+        own = ("connection", "accept-encoding")
         headers = {k: v for k, v in self.headers.items() if k.lower() not in own}
         request = urllib.request.Request(self.server.to() + self.path, body or None, headers, method=self.command)
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,10 +1,12 @@
-"""Runs the examples of the docstrings and of the README against opledger serve."""
+"""Runs the examples of the docstrings and of the READMEs against opledger serve."""
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import inspect
+import io
 import json
 import os
 import pkgutil
@@ -14,7 +16,7 @@ import urllib.request
 
 import opledger
 from tests import docstrings
-from tests.serving import PACKAGE, Serve, variables
+from tests.serving import PACKAGE, ROOT, Serve, variables
 
 
 def create_batch(mark: opledger.Mark) -> str:
@@ -55,6 +57,10 @@ class DocsTest(unittest.TestCase):
                 runner.run(test)
             readme = PACKAGE / "README.md"
             runner.run(doctest.DocTestParser().get_doctest(readme.read_text(), dict(names), "README", str(readme), 0))
+            block = (ROOT / "README.md").read_text().split("\n```python\n")[1].split("\n```\n")[0]
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                exec(block, {"Opledger": opledger.Opledger})
+        self.assertRegex(said.getvalue(), "^[ab] done ")
         self.assertEqual(runner.summarize().failed, 0)
         self.assertGreater(runner.tries, 60)
 

@@ -9,16 +9,20 @@ import io
 import json
 import logging
 import os
+import re
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import unittest.mock
+import urllib.request
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from opledger import (
-    AccessError, AsyncOpledger, ConflictError, Opledger, OpledgerError, RefusedError, Result, UnavailableError,
+    AccessError, AsyncOpledger, ConflictError, Jobs, Opledger, OpledgerError, RefusedError, Result, UnavailableError,
+    opener,
 )
 from tests.serving import Door, Serve, command, variables
 from tests.test_docs import create_batch
@@ -107,6 +111,9 @@ class OutageTest(ServeTest):
             ("jobs.change", lambda: refused(lambda: jobs.change("out", max_batches=2, why=why)), "409"),
             ("jobs.redrive", lambda: refused(lambda: jobs.redrive("out", why=why)), "409"),
         ]
+        public = {n for n in vars(Opledger) if n[0] != "_" and n not in ("run", "each", "protocol", "jobs")}
+        public |= {f"jobs.{n}" for n in vars(Jobs) if n[0] != "_"}
+        self.assertEqual({name.split()[0] for name, _, _ in calls}, public)
         for name, call, wants in calls:
             with self.subTest(name):
                 began = self.now
@@ -356,36 +363,103 @@ class StoredTest(ServeTest):
         self.assertIn("GEMINI_API_KEY", self.printed(found.operation.key))
 
 
-class KilledTest(ServeTest):
-    def test_serve_is_killed_at_each_request(self) -> None:
-        """Before and after each request that submits a job serve is killed, and started again.
+class Point(NamedTuple):
+    """A request at which serve is killed: of a client to it, or of it to Gemini."""
 
-        Not once it has the job: its simulated Gemini ends with it, and a batch that is gone leaves the job pending.
+    of: Literal["job", "batch"]  # what is submitted
+    door: Literal["serve", "gemini"]
+    request: str  # a pattern
+    short: Literal["before", "after", ""] = ""  # the moment at which every run of the tests kills it
+    nth: int = 1
+
+
+POINTS = (
+    Point("job", "serve", "HEAD /jobs/"), Point("job", "serve", "PUT /jobs/"),
+    Point("job", "serve", "POST /jobs/", "after"), Point("job", "serve", ".*wait="),
+    Point("job", "serve", "GET /jobs/"), Point("job", "serve", ".*/results"), Point("job", "serve", "POST /webhook"),
+    Point("job", "gemini", "POST /upload/v1beta/files$"), Point("job", "gemini", "POST /upload/v1beta/files/"),
+    Point("job", "gemini", ".*:batchGenerateContent", "after"), Point("job", "gemini", "GET /v1beta/batches/"),
+    Point("job", "gemini", "GET /v1beta/batches[?]"), Point("job", "gemini", ".*:download", "before"),
+    Point("job", "gemini", "DELETE /v1beta/files/"), Point("batch", "serve", "POST /register", "after"),
+    Point("batch", "serve", "POST /register", "before", 2), Point("batch", "serve", ".*wait="),
+    Point("batch", "serve", ".*/results"), Point("batch", "serve", "POST /webhook"),
+    Point("batch", "gemini", ".*:download"),
+)
+
+
+class KilledTest(unittest.TestCase):
+    """serve is killed, and started again, while Gemini, which another process simulates, lives on."""
+
+    def setUp(self) -> None:
+        gemini = Serve(env={"OPLEDGER_INTERVAL": "1h"})  # its own ledger stays empty
+        self.addCleanup(gemini.close)
+        self.gemini, self.key = gemini.gemini, gemini.exports["GEMINI_API_KEY"]
+        self.doors = {"serve": Door(lambda: self.serve.url), "gemini": Door(lambda: gemini.gemini)}
+        for door in self.doors.values():
+            self.addCleanup(door.close)
+        hook = self.asks("webhooks", {
+            "uri": self.doors["serve"].url + "/webhook", "subscribed_events": ["batch.succeeded", "batch.failed"],
+        })
+        self.serve = Serve(simulate=False, env={
+            "GEMINI_API_KEY": self.key, "GOOGLE_GEMINI_BASE_URL": self.doors["gemini"].url,
+            "OPLEDGER_WEBHOOK_SECRET": hook["new_signing_secret"], "OPLEDGER_SERVE_TOKEN": "none",
+            "OPLEDGER_GRACE": "1s", "OPLEDGER_INTERVAL": "1s", "OPLEDGER_CLAIM_TTL": "4s",
+        })
+        self.addCleanup(self.serve.close)
+
+    def asks(self, resource: str, body: dict[str, Any] | None = None) -> Any:
+        """Asks Gemini."""
+        request = urllib.request.Request(
+            f"{self.gemini}/v1beta/{resource}", json.dumps(body).encode() if body else None,
+            {"Content-Type": "application/json", "x-goog-api-key": self.key},
+        )
+        with opener(self.gemini).open(request) as answer:
+            return json.load(answer)
+
+    def test_serve_is_killed_at_each_point(self) -> None:
+        """Before the request is carried out, or before it is answered.
+
+        Nothing is lost, nothing is submitted twice, and no call raises anything. Five kills, and forty where
+        OPLEDGER_SOAK says so: with one of them five minutes pass before Gemini's list shows that nothing was created.
         """
-        points = 0
-        for moment, last in (("before", 3), ("after", 2)):
-            for at in range(1, last + 1):
-                job, count = f"killed-{moment}-{at}", 0
+        soak = os.environ.get("OPLEDGER_SOAK", "short") != "short"
+        for number, point in enumerate(POINTS):
+            for moment in ("before", "after"):
+                if soak or point.short == moment:
+                    with self.subTest(point, moment=moment):
+                        self.killed_at(point, moment, f"killed-{moment}-{number}")
 
-                def kill(what: str) -> bool:
-                    nonlocal count
-                    count += 1
-                    if count != at:
-                        return True
-                    self.serve.kill()
-                    self.serve.start()
-                    return False
+    def killed_at(self, point: Point, moment: str, name: str) -> None:
+        door, seen, lock = self.doors[point.door], 0, threading.Lock()
 
-                setattr(self.door, moment, kill)
-                client = Opledger(sleep=lambda seconds: time.sleep(seconds / 20))
-                with self.subTest(job):
-                    client.jobs.submit(job, rows(20), model=MODEL)
-                    client.jobs.wait(job, timeout=120)
-                    keys = sorted(result.key for result in client.jobs.results(job))
-                    self.assertEqual(keys, sorted(k for k, _ in rows(20)))
-                setattr(self.door, moment, lambda what: True)
-                points += count >= at
-        self.assertEqual(points, 5)
+        def kills(what: str) -> bool:
+            nonlocal seen
+            with lock:
+                seen += bool(re.match(point.request, what))
+                if seen != point.nth or not re.match(point.request, what):
+                    return True
+                self.serve.kill()
+                self.serve.start()
+                return False
+
+        setattr(door, moment, kills)
+        client = Opledger(self.doors["serve"].url, sleep=lambda seconds: time.sleep(seconds / 20))
+        if point.of == "job":
+            client.jobs.submit(name, rows(2), model=MODEL)
+            key = client.jobs.wait(name, timeout=600).key
+        else:
+            with variables(GOOGLE_GEMINI_BASE_URL=self.gemini):
+                key = client.submit_once(name, create_batch, collection="batches").operation.key
+            self.assertEqual(client.wait(key).state, "SUCCEEDED")
+        keys = [result.key for result in client.results(key)]
+        self.assertGreaterEqual(seen, point.nth)
+        door.before = door.after = lambda what: True
+        batches = [batch["metadata"] for batch in self.asks("batches?pageSize=100")["operations"]]
+        named = [batch for batch in batches if re.search(rf"{name}\b", batch["displayName"])]
+        self.assertEqual(len(named), 1, batches)
+        self.assertEqual([len(keys), len(set(keys))], [int(named[0]["batchStats"]["requestCount"])] * 2)
+        if point.of == "job":
+            self.assertEqual(sorted(keys), [key for key, _ in rows(2)])
 
 
 class RefusedTest(unittest.TestCase):
