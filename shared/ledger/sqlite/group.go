@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -97,10 +98,12 @@ func (q *queue) next() []*member {
 	return group
 }
 
-// lead writes group after group until no member waits.
+// lead writes group after group until no member waits. Between two groups it lets other goroutines run: those that are
+// about to commit join the next group, so that there are fewer of them where the processors are busy.
 func (s *Store) lead() {
 	for group := s.queue.next(); len(group) > 0; group = s.queue.next() {
 		s.commit(group)
+		runtime.Gosched()
 	}
 }
 
