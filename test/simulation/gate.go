@@ -19,7 +19,8 @@ type gate struct {
 	calm    bool  // no more choices: everything works, in its order
 	many    bool  // its requests make many calls, of which fewer are disturbed
 	trace   *trace
-	limit   int // of steps: more is a world that does not come to rest
+	limit   int         // of steps: more is a world that does not come to rest
+	enough  func() bool // nil: never; what was to be found is found
 
 	met   Met
 	steps int     // calls and events so far
@@ -65,6 +66,9 @@ const latency = 7 * time.Millisecond
 // errEndless: the world does not come to rest.
 var errEndless = errors.New("the world does not come to rest")
 
+// errEnough: what was to be found is found.
+var errEnough = errors.New("what was to be found is found")
+
 // drive lets things happen until nothing is left that could.
 func (g *gate) drive() error {
 	for {
@@ -74,6 +78,8 @@ func (g *gate) drive() error {
 		switch {
 		case g.steps > g.limit:
 			return fmt.Errorf("%w within %d steps", errEndless, g.limit)
+		case g.enough != nil && g.enough():
+			return errEnough
 		case len(ready) > 0:
 			chosen := ready[g.choose(Next, len(ready))]
 			g.items = slices.DeleteFunc(g.items, func(i *item) bool { return i == chosen })

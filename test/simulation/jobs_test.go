@@ -20,7 +20,7 @@ func TestJobs(t *testing.T) {
 	})
 	rare := slices.Concat(fatesOf(stale, declined), fatesOf(lacking, told), []string{metDead, metRepeated, metChunk})
 	outcomes = append(outcomes, harness.Soak(t, nil, rare, rare)...)
-	storm(t, ofJobs, harness.Soak(t, uint64(200), 1_500, 100_000), outcomes)
+	storm(t, ofJobs, harness.Soak(t, uint64(120), 1_500, 100_000), outcomes)
 }
 
 // TestOneSeedIsOneJob: one seed is one schedule, of jobs, too.
@@ -28,7 +28,14 @@ func TestOneSeedIsOneJob(t *testing.T) {
 	oneSchedule(t, ofJobs, harness.Soak(t, uint64(5), 50, 500))
 }
 
-// TestFlawsOfJobsAreFound: each broken guard of jobs breaks a rule of its own in one of few schedules.
+// rarely are the seeds that find the flaws which few find: the short search begins there. Another world has others,
+// which -v names; until they stand here the search takes longer.
+var rarely = map[Flaw]uint64{
+	NoFirst: 88, NoFenceNamed: 51, NoWait: 48, NoCosts: 14, NoSeen: 14, NoHour: 13, NoIdle: 10, NoSpent: 9, NoReserved: 6,
+}
+
+// TestFlawsOfJobsAreFound: each broken guard of jobs breaks a rule of its own in one of few schedules. At night the
+// search begins with the seed 0.
 func TestFlawsOfJobsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, flaw := range JobFlaws() {
@@ -36,7 +43,7 @@ func TestFlawsOfJobsAreFound(t *testing.T) {
 			t.Parallel()
 			o := ofJobs
 			o.Flaw = flaw
-			found(t, o, 1_000, harness.Soak(t, 10, 10, manyTries))
+			found(t, o, harness.Soak(t, rarely[flaw], 0, 0), 1_000, harness.Soak(t, 3, 10, manyTries))
 		})
 	}
 }

@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/pprof"
 	"testing"
@@ -35,6 +36,8 @@ type Options struct {
 	Test   string // which repeats a schedule; empty: TestStorm
 	Flaw   Flaw
 	Trace  bool
+	// Until are rules: the schedule is broken off at its first violation of one of them. Empty: it ends.
+	Until []string
 }
 
 // command returns the command that repeats the schedule of a chooser.
@@ -65,11 +68,24 @@ func (w *World) run(o Options) Result {
 		o.Script = Storm
 	}
 	o.Script(w)
-	if err := w.gate.drive(); err != nil {
+	if len(o.Until) > 0 {
+		judged := 0
+		w.gate.enough = func() bool {
+			fresh := w.check.violations[judged:]
+			judged += len(fresh)
+			return breaks(fresh, o.Until) != ""
+		}
+	}
+	switch err := w.gate.drive(); {
+	case errors.Is(err, errEnough):
+		w.gate.abandon()
+	case err != nil:
 		w.check.violated("%v", err)
 		w.gate.abandon()
+		fallthrough
+	default:
+		w.check.end()
 	}
-	w.check.end()
 	result := Result{Choices: w.gate.choices, Steps: w.gate.steps, Violations: w.check.violations, Met: w.gate.met}
 	if w.gate.trace != nil {
 		result.Trace = w.gate.trace.String()
@@ -170,7 +186,7 @@ func (g *gate) abandon() {
 	g.mu.Lock()
 	g.brokenOff = true
 	g.mu.Unlock()
-	g.calm, g.limit = true, 2*maxSteps
+	g.calm, g.limit, g.enough = true, 2*maxSteps, nil
 	if err := g.drive(); err != nil {
 		panic(err) // it would leak goroutines
 	}
