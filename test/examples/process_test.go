@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -133,7 +134,8 @@ func environ(set []string) []string {
 			kept = append(kept, variable)
 		}
 	}
-	kept = append(kept, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PYTHONDONTWRITEBYTECODE=1",
-		"PYTHONPATH="+packageDir())
+	// Python compiles a file once for all processes, and leaves nothing in the source tree.
+	kept = append(kept, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PYTHONPATH="+packageDir(),
+		"PYTHONDONTWRITEBYTECODE=", "PYTHONPYCACHEPREFIX="+filepath.Join(binDir, "python"))
 	return append(kept, set...)
 }

@@ -38,7 +38,7 @@ func runJobs(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, p.folder)
+	b, err := newBench(p.folder)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // The processes that this program is of a job, beside those of main, and their variables.
@@ -45,7 +46,7 @@ type bench struct {
 }
 
 // newBench makes a folder for everything, and builds opledger. The caller must call close.
-func newBench(ctx context.Context, folder string) (b bench, err error) {
+func newBench(folder string) (b bench, err error) {
 	if b.dir, err = os.MkdirTemp(folder, "opledger-load-jobs-"); err != nil {
 		return b, fmt.Errorf("making a folder for the jobs: %w", err)
 	}
@@ -53,9 +54,8 @@ func newBench(ctx context.Context, folder string) (b bench, err error) {
 		return b, errors.Join(fmt.Errorf("finding this program: %w", err), b.close())
 	}
 	b.binary = filepath.Join(b.dir, "opledger")
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "github.com/opledger/opledger/scripts/opledger")
-	if said, err := build.CombinedOutput(); err != nil {
-		return b, errors.Join(fmt.Errorf("building opledger: %w\n%s", err, said), b.close())
+	if err := harness.Build("", opledger, b.binary); err != nil {
+		return b, errors.Join(err, b.close())
 	}
 	b.simulation = simulation{RunTime: [2]time.Duration{time.Second, 2 * time.Second}}
 	return b, nil

@@ -11,7 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/opledger/opledger/test/harness"
 )
+
+// opledger is the program that is measured.
+const opledger = "github.com/opledger/opledger/scripts/opledger"
 
 // A target is one row of the table: what is sent where.
 type target struct {
@@ -25,9 +30,8 @@ type target struct {
 // start builds opledger and starts serve and the two bare handlers. stop ends them.
 func start(ctx context.Context, dir string) (targets []target, stop func(), err error) {
 	binary := filepath.Join(dir, "opledger")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/opledger/opledger/scripts/opledger")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("building opledger: %w\n%s", err, out)
+	if err := harness.Build("", opledger, binary); err != nil {
+		return nil, nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {

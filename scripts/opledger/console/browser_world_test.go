@@ -64,8 +64,9 @@ func startChromium(path string) (context.Context, error) {
 	if chromium.ctx != nil {
 		return chromium.ctx, nil
 	}
+	// Pages share two processes that render: else there is one for each page that is opened, and one ahead of it.
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox)...)
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("renderer-process-limit", "2"))...)
 	ctx, leave := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx); err != nil {
 		leave()
