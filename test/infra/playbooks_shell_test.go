@@ -16,15 +16,12 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// programDir is where opledger was built; empty if no test needed it.
+// programDir is where opledger is built.
 var programDir string
 
 // program builds opledger, once.
-var program = sync.OnceValues(func() (path string, err error) {
-	if programDir, err = os.MkdirTemp("", "opledger-infra-"); err != nil {
-		return "", err
-	}
-	path = filepath.Join(programDir, "opledger")
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(programDir, "opledger")
 	return path, harness.Build("", "github.com/opledger/opledger/scripts/opledger", path)
 })
 
