@@ -29,20 +29,22 @@ const (
 	envRequire         = "OPLEDGER_REQUIRE_EMULATORS"
 )
 
-// The emulators of this test binary. They are the one thing that its tests share: starting one per
-// test would cost seconds each, and ProjectID keeps the tests apart.
+// The emulators. They are the one thing that tests share: starting one per test would cost seconds
+// each, and ProjectID keeps the tests apart.
 var (
-	firestore = &shared{env: envFirestore, own: envSharedFirestore, start: emulator.StartFirestore}
-	pubsub    = &shared{env: envPubSub, own: envSharedPubSub, start: emulator.StartPubSub}
+	firestore = &shared{name: "firestore", env: envFirestore, own: envSharedFirestore, start: emulator.StartFirestore}
+	pubsub    = &shared{name: "pubsub", env: envPubSub, own: envSharedPubSub, start: emulator.StartPubSub}
 )
 
 // A shared is an emulator that is started at most once.
 type shared struct {
+	name  string
 	env   string
 	own   string
 	start func(context.Context) (*emulator.Process, error)
 
 	mu      sync.Mutex
+	main    bool   // Main runs the tests: this program can be a keeper
 	given   string // address of an emulator that runs already and is not ours
 	process *emulator.Process
 	err     error
@@ -55,6 +57,10 @@ type shared struct {
 // sends it and nowhere else.
 func Main(m *testing.M) int {
 	for _, s := range []*shared{firestore, pubsub} {
+		if os.Getenv(envKeep) == s.name {
+			return s.keep()
+		}
+		s.main = true
 		s.given = cmp.Or(os.Getenv(s.own), os.Getenv(s.env))
 		if err := os.Unsetenv(s.env); err != nil {
 			panic(err) // only a malformed name fails
@@ -152,6 +158,11 @@ func (s *shared) addr(t testing.TB) string {
 	case s.given != "":
 		return s.given
 	case s.process == nil && s.err == nil:
+		if s.main {
+			if s.given = s.kept(); s.given != "" {
+				return s.given
+			}
+		}
 		s.process, s.err = s.start(context.Background()) // it serves later tests, too: not this test's context
 	}
 	if s.err != nil {

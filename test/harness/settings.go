@@ -5,10 +5,10 @@
 //
 //	func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 //
-// Each emulator is started when the first test of the binary asks for it. Where
-// FIRESTORE_EMULATOR_HOST or PUBSUB_EMULATOR_HOST is set, that one is used and left running. Where
-// none can be had, the test is skipped and says what is missing; with OPLEDGER_REQUIRE_EMULATORS=1 it
-// fails.
+// Each emulator is started when a test first asks for it. Under Linux one serves all packages of a go
+// test, and ends with that; elsewhere it is the test binary's own. Where FIRESTORE_EMULATOR_HOST or
+// PUBSUB_EMULATOR_HOST is set, that one is used and left running. Where none can be had, the test is
+// skipped and says what is missing; with OPLEDGER_REQUIRE_EMULATORS=1 it fails.
 package harness
 
 import (

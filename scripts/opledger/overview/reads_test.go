@@ -2,6 +2,7 @@ package overview_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
 )
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 // TestReads: what status and the console's Overview read of Firestore, as it bills them, is at most 60
 // documents with the newest ends, however much of everything there is.
