@@ -32,7 +32,7 @@ func runMain(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	harness.AtOnce(12)    // they wait for leases and for other processes
+	harness.AtOnce(20)    // they wait for leases and for other processes, the longest for most of a minute
 	harness.SpendMemory() // what is behind the folder of programs
 	code = harness.Main(m)
 	if code == 0 {
