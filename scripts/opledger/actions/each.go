@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// MostAtOnce is how many effects of a receiver are asked for at once, after the first one.
-	MostAtOnce = 100
+	// mostAtOnce is how many effects of a receiver are asked for at once, after the first one.
+	mostAtOnce = 100
 	// MostRefused is how many of them may be refused for good: such a refusal may be about the one effect.
 	MostRefused = 3
 	// outcomeWithin is how long the outcomes of those at once may take.
@@ -22,6 +22,15 @@ const (
 	// lookEvery is how often they are looked for where LookEvery does not say.
 	lookEvery = 2 * time.Second
 )
+
+// NextWave is how many effects of a receiver are tried next, after a wave of so many: ten times as many, but after a
+// refusal for good only as many as may still be refused. refused counts such refusals of the wave, all of the run.
+func NextWave(wave, refused, all int) int {
+	if refused == 0 {
+		return min(10*wave, mostAtOnce)
+	}
+	return max(1, MostRefused-all)
+}
 
 // A Progress is how far an action on several effects is.
 type Progress struct {
@@ -66,7 +75,8 @@ func (a *Actions) ReplayEach(
 	ctx context.Context, names []ledger.EffectName, m ledger.Message, say func(Progress),
 ) error {
 	id, p := m.ID, Progress{Total: len(names)}
-	for wave := 1; p.Tried < p.Total; wave = min(10*wave, MostAtOnce) {
+	for wave := 1; p.Tried < p.Total; {
+		refused := len(p.Refused)
 		some := names[p.Tried:min(p.Tried+wave, p.Total)]
 		began, err := a.Ledger.Now(ctx)
 		for i := 0; err == nil && i < len(some); i++ {
@@ -81,6 +91,7 @@ func (a *Actions) ReplayEach(
 		if err = cmp.Or(err, p.stops()); err != nil {
 			return err
 		}
+		wave = NextWave(wave, len(p.Refused)-refused, len(p.Refused))
 	}
 	return nil
 }

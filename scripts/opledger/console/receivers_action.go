@@ -62,6 +62,7 @@ var groupActions = []action{
 	},
 	{
 		name: waiveGroup, label: "Waive them", about: ofGroup, who: true, why: true,
+		command: "opledger waive RECEIVER --effect EFFECT --reason 'WHY'",
 		title: func(s subject) string {
 			return fmt.Sprintf("Waive %s of %s?", phrase.Counted(len(s.Group.Dead), "dead effect"), s.groupName())
 		},

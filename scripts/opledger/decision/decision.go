@@ -21,6 +21,8 @@ type Decider struct {
 	Outside terminal.Environment
 	// AsksGemini: the command asks Gemini, too, with the settings of a pass.
 	AsksGemini bool
+	// DryRun: of several it only says which they are.
+	DryRun bool
 
 	ledger.Decision
 }
@@ -34,7 +36,7 @@ func (d *Decider) Flags(cmd *cobra.Command) {
 
 // deciding opens the ledger for record. It refuses a decision without a reason, and fills in who
 // decided.
-func (d *Decider) deciding(ctx context.Context, record func(*actions.Actions) error) (err error) {
+func (d *Decider) deciding(ctx context.Context, record func(open.Writer) error) (err error) {
 	if strings.TrimSpace(d.Why) == "" {
 		return terminal.Usage(errors.New("--reason: give the reason; it is recorded"))
 	}
@@ -47,15 +49,15 @@ func (d *Decider) deciding(ctx context.Context, record func(*actions.Actions) er
 	if d.AsksGemini {
 		change = open.ChangeAtGemini
 	}
-	return change(ctx, d.Outside, func(w open.Writer) error { return record(w.Actions()) })
+	return change(ctx, d.Outside, record)
 }
 
 // Decide records a decision, and prints the one that stands: what record returns as JSON, or in words.
 func (d *Decider) Decide(
 	ctx context.Context, record func(*actions.Actions) (asJSON any, words string, err error),
 ) error {
-	return d.deciding(ctx, func(a *actions.Actions) error {
-		asJSON, words, err := record(a)
+	return d.deciding(ctx, func(w open.Writer) error {
+		asJSON, words, err := record(w.Actions())
 		if err != nil {
 			return open.WithRemedy(err)
 		}

@@ -62,7 +62,7 @@ func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
 	if r.paused {
 		return errors.New("effects are paused, so that no receiver can be tried; nothing was published")
 	}
-	for wave := 1; run.sent < len(run.targets); {
+	for wave, refused := 1, 0; run.sent < len(run.targets); {
 		first := run.sent
 		err := r.send(ctx, run, min(first+wave, len(run.targets)))
 		if err == nil && !r.here() {
@@ -78,7 +78,8 @@ func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
 			return err
 		}
 		if !r.here() {
-			wave = min(10*wave, actions.MostAtOnce)
+			all := len(run.refused())
+			wave, refused = actions.NextWave(wave, all-refused, all), all
 		}
 	}
 	return nil
@@ -94,26 +95,37 @@ func (r *replayer) wake(ctx context.Context) error {
 
 // refusal returns an error where the receiver does not accept what it gets.
 func (run *replayRun) refusal() error {
-	var dead []string
 	left, rest := len(run.targets)-run.sent, ""
 	if left > 0 {
 		rest = ". " + counted(left, "was", "were") + " not tried"
 	}
 	for _, t := range run.targets[:run.sent] {
-		name := fmt.Sprintf("%s of %s", phrase.Safe(t.Effect), phrase.Safe(string(t.Operation)))
-		switch {
-		case t.failed:
+		if t.failed {
 			return fmt.Errorf("stopped after %d of %d: %s failed again, and backs off; opledger show says why%s",
-				run.sent, len(run.targets), name, rest)
-		case t.ran && t.Status == operation.EffectDead:
-			dead = append(dead, name)
+				run.sent, len(run.targets), t.title(), rest)
 		}
 	}
+	dead := run.refused()
 	if len(dead) < actions.MostRefused || left == 0 {
 		return nil
 	}
 	return fmt.Errorf("stopped after %d of %d: refused for good are %s; opledger show says why%s",
 		run.sent, len(run.targets), strings.Join(dead[:actions.MostRefused], ", "), rest)
+}
+
+// refused are the titles of those that were refused for good.
+func (run *replayRun) refused() (dead []string) {
+	for _, t := range run.targets[:run.sent] {
+		if t.ran && t.Status == operation.EffectDead {
+			dead = append(dead, t.title())
+		}
+	}
+	return dead
+}
+
+// title names the effect and its operation.
+func (t replayTarget) title() string {
+	return fmt.Sprintf("%s of %s", phrase.Safe(t.Effect), phrase.Safe(string(t.Operation)))
 }
 
 // counted is a number of effects with a verb.

@@ -118,6 +118,61 @@ func TestReplayReceiverFlags(t *testing.T) {
 	}
 }
 
+// TestWaiveReceiver: the dead effects of one receiver are waived at once, or those that the flags choose of them; it
+// says how many, and asks. A dry run records nothing, and needs no reason.
+func TestWaiveReceiver(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Dead("batches/a", "batches/b")
+	_, host, variables := newHooks(t)
+	variables = append(variables, "OPLEDGER_STORE="+f.Store())
+	waive := func(in string, args ...string) commandtest.Said {
+		t.Helper()
+		return commandtest.Answer(t, variables, in, append([]string{"waive", "--by", "kim"}, args...)...)
+	}
+	waive("", "--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t,
+		"log of batches/", "would waive 2 dead effects; nothing was waived\n")
+	waive("", "--receiver", "other.example", "--dry-run").Want(t, terminal.ExitDone).Says(t,
+		"nothing to waive: no effect that failed is known to be of other.example")
+	var would struct {
+		DryRun bool
+		Waived []struct{ Operation, Effect string }
+	}
+	commandtest.OneObject(t, waive("", "--receiver", host, "--dry-run", "--json").Want(t, terminal.ExitDone).Out, &would)
+	if !would.DryRun || len(would.Waived) != 2 || would.Waived[0].Effect != "log" {
+		t.Errorf("%+v", would)
+	}
+	waive("n\n", "--receiver", host, "--reason", "r").Want(t, terminal.ExitFailed,
+		"Waive 2 dead effects: log of batches/", "nothing was waived")
+	waive("", "--receiver", host, "--reason", "r", "--error", "another").Want(t, terminal.ExitDone).Says(t,
+		"nothing to waive: no selected effect of "+host+" is dead")
+	waive("y\n", "--receiver", host, "--reason", "by hand").Want(t, terminal.ExitDone).Says(t,
+		"effect log of batches/a waived by kim at ", "by hand", "waived 2 of 2\n")
+	if e := f.Effects("batches/b")["log"]; e.Abandoned == nil || e.Abandoned.Why != "by hand" {
+		t.Errorf("%+v", e)
+	}
+	waive("", "--receiver", host, "--reason", "r").Want(t, terminal.ExitDone).Says(t, "nothing to waive: ")
+	for _, c := range []struct{ args, want string }{
+		{"batches/a --receiver h", "not both"}, {"", "or select several"}, {"batches/a", "--effect is missing"},
+		{"batches/a --effect log --since 1h", "they are for --receiver"},
+		{"batches/a --effect log --dry-run", "they are for --receiver"},
+		{"--receiver h --since soon", "--since: "},
+	} {
+		waive("", append(strings.Fields(c.args), "--reason", "r")...).Want(t, terminal.ExitUsage, c.want)
+	}
+}
+
+// TestReplayReceiverRefused: with a topic, too, three refusals for good are enough.
+func TestReplayReceiverRefused(t *testing.T) {
+	t.Parallel()
+	w := newReplayWorld(t, "batches/a", "batches/b", "batches/c", "batches/d", "batches/e")
+	w.refused = "all"
+	s := w.replay(effects.ReplayOfDead{Topic: "effects", Of: w.host}, works)
+	if len(w.calls) != 3 || !strings.Contains(s.Err, "stopped after 3 of 5: refused for good are ") {
+		t.Errorf("%d calls: %+v", len(w.calls), s)
+	}
+}
+
 // TestReplayReceiverWaits: with a topic the first message's outcome is known before another is published, and one
 // that fails again is an outcome.
 func TestReplayReceiverWaits(t *testing.T) {

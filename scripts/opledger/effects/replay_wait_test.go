@@ -24,7 +24,7 @@ type replayWorld struct {
 	host      string // of the receiver
 
 	mu          sync.Mutex
-	refused     string         // an idempotency key
+	refused     string         // an idempotency key, or all
 	unavailable bool           // the receiver answers 503
 	calls       map[string]int // of the receiver, by key
 	called      func()         // after each call; nil: nothing
@@ -49,7 +49,7 @@ func (w *replayWorld) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := r.Header.Get("Idempotency-Key")
-	if w.calls[key]++; w.refused == key {
+	if w.calls[key]++; w.refused == key || w.refused == "all" {
 		answer.WriteHeader(http.StatusGone)
 	} else if w.unavailable {
 		answer.WriteHeader(http.StatusServiceUnavailable)

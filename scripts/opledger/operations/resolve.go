@@ -40,7 +40,9 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(err)
 			}
 			if len(args) == 0 {
-				return d.DecideAll(cmd.Context(), s.what(), s.find)
+				return d.DecideAll(cmd.Context(), decision.Several{
+					Verb: "resolve", Past: "resolved", One: s.what(), Find: s.find,
+				})
 			}
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				seen, err := a.Ledger.Operations.Read(cmd.Context(), key)
@@ -48,7 +50,7 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 					return nil, "", err
 				}
 				stands, words, err := a.Resolve(cmd.Context(), seen, d.Decision)
-				return resolvedJSON(seen, stands), words, err
+				return stands.JSON("resolved", resolvedFields(seen)), words, err
 			})
 		},
 	}
@@ -58,13 +60,13 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// resolvedJSON has the state that conflicts as other; without it the operation is not registered.
-func resolvedJSON(seen operation.Record, stands actions.Decision) map[string]any {
+// resolvedFields have the state that conflicts as other; without it the operation is not registered.
+func resolvedFields(seen operation.Record) map[string]any {
 	fields := map[string]any{"operation": seen.Key, "stands": seen.State}
 	if seen.ConflictState != "" {
 		fields["other"] = seen.ConflictState
 	}
-	return stands.JSON("resolved", fields)
+	return fields
 }
 
 // A resolveSelection says which operations to resolve, where none is named.
@@ -107,8 +109,8 @@ func (s *resolveSelection) what() string {
 }
 
 // find returns the decisions about the selected operations.
-func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found decision.Found, err error) {
-	filter := s.filter
+func (s *resolveSelection) find(ctx context.Context, w open.Writer) (found decision.Found, err error) {
+	a, filter := w.Actions(), s.filter
 	if s.unregistered {
 		var now time.Time
 		if now, err = a.Ledger.Now(ctx); err != nil {
@@ -119,15 +121,14 @@ func (s *resolveSelection) find(ctx context.Context, a *actions.Actions) (found 
 	}
 	err = open.EachPage(ctx, a.Ledger, filter, func(page ledger.Page[operation.Record]) error {
 		for _, seen := range page.Items {
-			found.Add(phrase.Safe(string(seen.Key)), func(d ledger.Decision) (any, string, error) {
-				if !s.unregistered {
-					stands, words, err := a.Resolve(ctx, seen, d)
-					return resolvedJSON(seen, stands), words, err
-				}
+			record := func(d ledger.Decision) (actions.Decision, string, error) { return a.Resolve(ctx, seen, d) }
+			if s.unregistered {
 				seen.ConflictState = "" // its conflict stays, if it has one: the reason is not about that
-				stands, words, err := a.ResolveUnregistered(ctx, seen.Key, d)
-				return resolvedJSON(seen, stands), words, err
-			})
+				record = func(d ledger.Decision) (actions.Decision, string, error) {
+					return a.ResolveUnregistered(ctx, seen.Key, d)
+				}
+			}
+			found.Add(phrase.Safe(string(seen.Key)), resolvedFields(seen), record)
 		}
 		found.Broken = append(found.Broken, page.Broken...)
 		return nil

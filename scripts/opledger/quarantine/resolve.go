@@ -8,6 +8,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
@@ -34,13 +35,16 @@ func newResolve(outside terminal.Environment) *cobra.Command {
 			case len(args) == 0 && !unresolved:
 				return terminal.Usage(errors.New("name a delivery, or select several with --unresolved"))
 			case unresolved:
-				return d.DecideAll(cmd.Context(), "quarantined delivery",
-					func(ctx context.Context, a *actions.Actions) (decision.Found, error) {
-						return findUnresolved(ctx, a, kept)
-					})
+				return d.DecideAll(cmd.Context(), decision.Several{
+					Verb: "resolve", Past: "resolved", One: "quarantined delivery",
+					Find: func(ctx context.Context, w open.Writer) (decision.Found, error) {
+						return findUnresolved(ctx, w.Actions(), kept)
+					},
+				})
 			}
 			return d.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
-				return resolveDelivery(cmd.Context(), a, args[0], d.Decision)
+				stands, words, err := resolveDelivery(cmd.Context(), a, args[0], d.Decision)
+				return stands.JSON("resolved", deliveryFields(args[0])), words, err
 			})
 		},
 	}
@@ -63,7 +67,7 @@ func findUnresolved(ctx context.Context, a *actions.Actions, kept string) (f dec
 		f.Broken = append(f.Broken, page.Broken...)
 		for _, q := range page.Items {
 			if kept == "" || q.Reason == kept {
-				f.Add(phrase.Safe(q.ID), func(d ledger.Decision) (any, string, error) {
+				f.Add(phrase.Safe(q.ID), deliveryFields(q.ID), func(d ledger.Decision) (actions.Decision, string, error) {
 					return resolveDelivery(ctx, a, q.ID, d)
 				})
 			}
@@ -77,7 +81,9 @@ func findUnresolved(ctx context.Context, a *actions.Actions, kept string) (f dec
 // resolveDelivery resolves a quarantined delivery, and returns the decision that stands.
 func resolveDelivery(
 	ctx context.Context, a *actions.Actions, id string, d ledger.Decision,
-) (asJSON any, words string, err error) {
-	stands, words, err := a.ResolveQuarantined(ctx, id, d)
-	return stands.JSON("resolved", map[string]any{"delivery": id}), words, withQuarantineRemedy(err)
+) (stands actions.Decision, words string, err error) {
+	stands, words, err = a.ResolveQuarantined(ctx, id, d)
+	return stands, words, withQuarantineRemedy(err)
 }
+
+func deliveryFields(id string) map[string]any { return map[string]any{"delivery": id} }
