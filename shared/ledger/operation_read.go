@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -44,6 +45,29 @@ func (l operationsReader) Find(ctx context.Context, name operation.Name) ([]oper
 		}
 	}
 	return found, nil
+}
+
+// FindDelivery returns the key of the operation that the last delivery of that id was about: one query, and one
+// document read. ErrNotFound: no delivery of that whole id is known, or it has expired. Errors: a record that cannot
+// be read; the store's.
+func (l operationsReader) FindDelivery(ctx context.Context, id string) (operation.Key, error) {
+	under := func(doc Document) (Path, error) { return doc.Path.Parent(), nil }
+	page, err := find(ctx, l.store, queryDeliveries(printable(id), 1), under)
+	if err != nil {
+		return "", fmt.Errorf("finding the delivery %s: %w", diag.Quote(id), err)
+	}
+	if len(page.Items) == 0 {
+		return "", fmt.Errorf("the delivery %s: %w", diag.Quote(id), ErrNotFound)
+	}
+	snapshot, err := l.store.Get(ctx, page.Items[0])
+	if err != nil {
+		return "", fmt.Errorf("reading the operation of the delivery %s: %w", diag.Quote(id), err)
+	}
+	if !snapshot.Documents[0].Exists() {
+		return "", fmt.Errorf("the operation of the delivery %s: %w", diag.Quote(id), ErrNotFound)
+	}
+	rec, err := l.readRecord(snapshot.Documents[0])
+	return rec.Key, err
 }
 
 // A Story is everything that the ledger has of one operation.

@@ -141,6 +141,14 @@ func inStates[S ~string](states []S, q Query) []Query {
 	return queries
 }
 
+// queryDeliveries: the deliveries of one id under all operations, the newest first.
+func queryDeliveries(id string, limit int) Query {
+	return Query{
+		Collection: DeliveriesCollection, Where: []Equal{{Field: "id", Value: id}}, OrderBy: FieldReceivedAt,
+		Descending: true, Limit: limit,
+	}
+}
+
 // queryWithoutRecord: dead effects that no record names, newest first, as a filter's Since chooses.
 func queryWithoutRecord(f Filter) Query {
 	return Query{

@@ -98,6 +98,7 @@ func queryShapes() map[string][]Query {
 		"queryParts": {
 			queryParts("", FieldCreatedAt, Cursor{}, 1), queryParts("", FieldWaiting, Cursor{}, 1),
 		},
+		"queryDeliveries":    {queryDeliveries("msg_1", 1)},
 		"queryWithoutRecord": {queryWithoutRecord(Filter{Limit: 1})},
 		"queryEnds":          {queryEnds(Cursor{}, 1)},
 		"queryQuarantined": {

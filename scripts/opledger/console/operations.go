@@ -204,7 +204,8 @@ func (p operationsPage) emptyWords() string {
 	only := p.State == "" && p.Filter.Collection == "" && p.Filter.JobKind == "" && p.Since == ""
 	switch {
 	case p.Filter.Prefix != "":
-		return "No operation has that name, and none has an id or a correlation id that begins with it."
+		return "No operation has that name, and none has an id or a correlation id that begins with it. " +
+			"A delivery is found by its whole id, until OPLEDGER_RETENTION has passed since it arrived."
 	case (p.Show == "pending" || p.Show == "age") && only:
 		return "No operation is waited for."
 	case p.Show == "late" && only:

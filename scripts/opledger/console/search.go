@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// search leads to what was searched for: an intent, an operation, a job or a part of it, a delivery in quarantine, or
-// else to the list of what begins so, which says where the ledger has none.
+// search leads to what was searched for: an intent, an operation, a job or a part of it, a delivery in quarantine, the
+// operation of a delivery, or else to the list of what begins so, which says where the ledger has none.
 func (c *Console) search(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), pageTime)
 	defer cancel()
@@ -41,6 +41,9 @@ func (c *Console) find(ctx context.Context, text string) string {
 	}
 	if _, _, err := c.ledger.Quarantine.Read(ctx, text); err == nil {
 		return link("/console/quarantined", theKey, text, "q", text)
+	}
+	if key, err := c.ledger.Operations.FindDelivery(ctx, text); err == nil {
+		return link("/console/operation", theKey, string(key), "q", text)
 	}
 	if err == nil && name.Key.Collection() != "" {
 		text = string(name.Key)

@@ -8,7 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/job"
 )
 
-// TestSearch: any form of a name, a bare id and a correlation id lead to the operation or the intent.
+// TestSearch: any form of a name, a bare id, a correlation id and the whole id of a delivery lead to the operation, the
+// intent or the delivery.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -21,6 +22,7 @@ func TestSearch(t *testing.T) {
 		"night-1": "/console/operation?key=batches%2Fdone", "night-2": "/console/intent?key=night-2",
 		"": "/console/operations", "msg_bad": "/console/quarantined?key=msg_bad",
 		"small": "/console/operation?key=jobs%2Fsmall", "batches/fa": "/console/operations?find=batches%2Ffa",
+		"m1": "/console/operation?key=batches%2Fdone", "m": "/console/operations?find=m",
 	} {
 		answer := w.get(link("/console/search", "q", text))
 		if got := answer.Header().Get("Location"); answer.Code != http.StatusSeeOther || !strings.HasPrefix(got, want) {
@@ -38,7 +40,8 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s: %s", find, body)
 		}
 	}
-	says(t, w.get("/console/operations?find=nothing").Body.String(), "No operation has that name")
+	says(t, w.get("/console/operations?find=nothing").Body.String(), "No operation has that name",
+		"A delivery is found by its whole id, until OPLEDGER_RETENTION has passed")
 	says(t, w.get("/console/operation?key=batches/none").Body.String(), "No operation has that name.")
 	if body := w.get("/console/operation?key=done").Body.String(); !strings.Contains(body, "interactions%2Fdone") ||
 		!strings.Contains(body, "batches%2Fdone") {

@@ -200,6 +200,22 @@ var operationRead = []ledgerTest{
 			w.Errorf("without a name: %q, %v", found, err)
 		}
 	}},
+	{"the operation of a delivery, by its whole id [L4]", func(w *world) {
+		for i, raw := range []string{"batches/a", "operations/b"} {
+			w.name = nameOf(w, raw)
+			w.ingest(w.event(fmt.Sprintf("msg_%d", i), operation.Succeeded, time.Second))
+			w.store.Advance(time.Second)
+			w.ingest(w.event("msg_of_both", operation.Failed, time.Second)) // a sender chooses its ids
+		}
+		for id, want := range map[string]operation.Key{
+			"msg_0": "batches/a", "msg_1": "operations/b", "msg_of_both": "operations/b", "msg_": "", "": "", "b": "",
+		} {
+			key, err := w.ledger().Operations.FindDelivery(w.ctx, id)
+			if key != want || want == "" && !errors.Is(err, ledger.ErrNotFound) || want != "" && err != nil {
+				w.Errorf("%q: %q, %v", id, key, err)
+			}
+		}
+	}},
 	{"what names nothing reads nothing [L4]", func(w *world) {
 		w.register()
 		counting := Count(w.store)

@@ -59,3 +59,8 @@ CREATE INDEX IF NOT EXISTS dead ON documents (
 CREATE INDEX IF NOT EXISTS without_record ON documents (
     collection, CASE WHEN json_valid(body) THEN body ->> '$.withoutRecord' END, listed_at, position
 ) WHERE collection = 'effects' AND listed_at IS NOT NULL AND CASE WHEN json_valid(body) THEN body ->> '$.withoutRecord' END IS NOT NULL;
+
+-- The deliveries of one id, which are of any operation.
+CREATE INDEX IF NOT EXISTS of_delivery ON documents (
+    collection, CASE WHEN json_valid(body) THEN body ->> '$.id' END, listed_at, position
+) WHERE collection = 'deliveries' AND listed_at IS NOT NULL;

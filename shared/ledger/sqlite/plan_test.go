@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -126,6 +127,13 @@ func (p *plans) checkPasses(ctx context.Context) {
 	})
 	p.check("a story", "children", func(l *ledger.Ledger) error {
 		_, err := l.Operations.Show(ctx, "batches/a")
+		return err
+	})
+	p.check("the deliveries of an id", "of_delivery", func(l *ledger.Ledger) error {
+		_, err := l.Operations.FindDelivery(ctx, "msg_1")
+		if errors.Is(err, ledger.ErrNotFound) {
+			err = nil
+		}
 		return err
 	})
 	p.check("items that wait", "waiting", func(l *ledger.Ledger) error {

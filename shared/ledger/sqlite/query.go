@@ -61,7 +61,7 @@ func (s *Store) statement(q ledger.Query) (text string, args []any) {
 		where, args = append(where, condition), append(args, values...)
 	}
 	switch q.Collection {
-	case ledger.OperationsCollection, ledger.EffectsCollection, ledger.QuarantineCollection:
+	case ledger.OperationsCollection, ledger.EffectsCollection, ledger.QuarantineCollection, ledger.DeliveriesCollection:
 		// Some indexes are of these alone, which no parameter shows.
 		and("collection = '" + q.Collection + "'")
 	default:
@@ -100,7 +100,10 @@ func (s *Store) statement(q ledger.Query) (text string, args []any) {
 // rather read everything in order, as long as it knows nothing of the values. Of several fields it is
 // the index that finds least. It is empty where another index answers q.
 func indexOf(q ledger.Query) string {
-	if q.Under != "" || q.OrderBy != ledger.FieldCreatedAt {
+	switch {
+	case q.Collection == ledger.DeliveriesCollection && q.Under == "":
+		return "INDEXED BY of_delivery"
+	case q.Under != "" || q.OrderBy != ledger.FieldCreatedAt:
 		return ""
 	}
 	by := map[string]bool{}

@@ -72,6 +72,9 @@ func readCalls() []Call {
 		reading("Operations.Find/of a bare id", func(c ctx, l l) ([]operation.Key, error) {
 			return l.Operations.Find(c, operation.Name{Key: "2", Resource: "2"})
 		}).sparing(ledger.OperationsCollection),
+		reading("Operations.FindDelivery", func(c ctx, l l) (operation.Key, error) {
+			return l.Operations.FindDelivery(c, "delivery-2")
+		}),
 		reading("Operations.Show", func(c ctx, l l) (ledger.Story, error) { return l.Operations.Show(c, key) }),
 		reading("Operations.Ends", func(c ctx, l l) (ledger.Page[record], error) { return l.Operations.Ends(c, start, 10) }),
 		reading("Operations.List",
