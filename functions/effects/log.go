@@ -30,8 +30,10 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 		}
 		return
 	}
-	level, reason := slog.LevelInfo, string(report.Verdict)
+	level, reason, message := slog.LevelInfo, string(report.Verdict), "effect"
 	switch report.Outcome {
+	case effect.Finished: // its outcome says that it was claimed, and what the line is
+		reason, message = "", ""
 	case effect.Skipped, effect.Continued:
 		if report.Cause != nil {
 			level = slog.LevelWarn
@@ -52,8 +54,11 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 		reason = "schema"
 	}
 	attributes := []any{
-		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
+		"outcome", report.Outcome, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
 		"duration_ms", took.Milliseconds(),
+	}
+	if reason != "" {
+		attributes = append(attributes, "reason", reason)
 	}
 	if report.Lease.Seized || report.Outcome == effect.LeaseLost || report.Stopped {
 		attributes = append(attributes, "uncertain", true) // how an attempt ended is not in the ledger
@@ -69,9 +74,10 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 		attributes = append(attributes, "error", said(report.Cause))
 	}
 	if report.FollowErr != nil {
-		level, attributes = slog.LevelWarn, append(attributes, "follow_error", report.FollowErr)
+		level, message = slog.LevelWarn, "effect"
+		attributes = append(attributes, "follow_error", report.FollowErr)
 	}
-	log.Log(ctx, level, "effect", attributes...)
+	log.Log(ctx, level, message, attributes...)
 	f.alert(ctx, m, report)
 }
 

@@ -142,8 +142,13 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	if result.Created {
 		outcome, status = "created", http.StatusCreated
 	}
-	log.InfoContext(ctx, "operation registered", "outcome", outcome, "state", result.Record.State,
-		"effects", result.Planned, "duration_ms", h.Now().Sub(began).Milliseconds())
+	if result.Record.State != operation.Pending || !result.Created { // what is usual is left out: a line is short
+		log = log.With("state", result.Record.State)
+	}
+	if result.Planned > 0 {
+		log = log.With("effects", result.Planned)
+	}
+	log.InfoContext(ctx, "", "outcome", outcome, "duration_ms", h.Now().Sub(began).Milliseconds())
 	httpfunc.WriteJSON(w, status, Answer(result))
 }
 
@@ -191,8 +196,10 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 	if intent.Operation != "" {
 		log = log.With("operation", intent.Operation)
 	}
-	log.InfoContext(ctx, "intent recorded", "outcome", outcome, "state", intent.State, "reason", intent.Verdict,
-		"duration_ms", h.Now().Sub(began).Milliseconds())
+	if !intent.Created { // a new one is open, and its submitter may submit
+		log = log.With("state", intent.State, "reason", intent.Verdict)
+	}
+	log.InfoContext(ctx, "", "outcome", outcome, "duration_ms", h.Now().Sub(began).Milliseconds())
 	answer := intentAnswer{Intent: intent, Verdict: intent.Verdict, WaitUntil: intent.WaitUntil,
 		WaitSeconds: int(intent.WaitFor.Seconds()), Kept: intent.Kept}
 	httpfunc.WriteJSON(w, status, answer)

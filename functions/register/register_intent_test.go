@@ -41,7 +41,7 @@ func TestIntent(t *testing.T) {
 	}
 	w.server.Close()
 	decoder := json.NewDecoder(w.log)
-	for _, want := range []string{"intent created OPEN", "intent known OPEN", "register created PENDING",
+	for _, want := range []string{"intent created <nil>", "intent known OPEN", "register created <nil>",
 		"intent known BOUND"} {
 		var line map[string]any
 		if err := decoder.Decode(&line); err != nil {

@@ -136,17 +136,17 @@ func (h handler) logOf(r *http.Request) *slog.Logger {
 }
 
 // logAccepted logs the outcome of a delivery that is answered 200. Among the fields, announced means that
-// this delivery settled a registered operation, and bound that the signature covers the body. The fields
+// this delivery settled a registered operation, and bound=false that no signature covers the body. The fields
 // correlated and disputed are those of [ledger.Receipt], which also says what a twin is and when effects
 // are withheld. The lines are in the trace of the submission, where there was one.
 func (h handler) logAccepted(r *http.Request, receipt ledger.Receipt, proof trust.Proof, took time.Duration) {
 	ctx := logging.InTrace(r.Context(), receipt.TraceParent.Trace())
-	event, level := "ingest", slog.LevelInfo
+	event, level, message := "ingest", slog.LevelInfo, ""
 	if receipt.Key == "" && proof.Bound {
 		event = "quarantine" // no operation was decoded; this or an earlier delivery put its body in quarantine
 	}
 	if receipt.Outcome == quarantined {
-		level = slog.LevelWarn // it may report a completion: the operator should check it
+		level, message = slog.LevelWarn, "delivery in quarantine" // it may report a completion: the operator should check it
 	}
 	if !receipt.Registered && receipt.Key.IsCanary() {
 		event = "canary" // no metric counts it: it does not come from Gemini
@@ -162,11 +162,14 @@ func (h handler) logAccepted(r *http.Request, receipt ledger.Receipt, proof trus
 	if announced {
 		line = append(line, slog.Float64("settled_seconds", receipt.After.Round(time.Millisecond).Seconds()))
 	}
-	h.Log.LogAttrs(ctx, level, "delivery accepted", append(line,
+	if !proof.Bound {
+		line = append(line, slog.Bool("bound", false))
+	}
+	h.Log.LogAttrs(ctx, level, message, append(line,
 		slog.String("event", event), slog.String("operation", string(receipt.Key)),
 		slog.String("outcome", string(receipt.Outcome)), slog.String("reason", string(receipt.Reason)),
 		slog.Bool("registered", receipt.Registered), slog.String("state", string(receipt.State)),
-		slog.Int("effects", receipt.Planned), slog.Bool("announced", announced), slog.Bool("bound", proof.Bound),
+		slog.Int("effects", receipt.Planned), slog.Bool("announced", announced),
 		slog.Int64("duration_ms", took.Milliseconds()))...)
 	if receipt.Twin {
 		h.logOf(r).ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)

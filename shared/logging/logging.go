@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/shared/diag"
 )
@@ -33,9 +34,13 @@ func New(w io.Writer, project string) *slog.Logger {
 // each line costs money.
 const maxValue = 4 << 10
 
-// shape gives a field Cloud Logging's name, and bounds its value and makes it printable.
+// shape gives a field Cloud Logging's name, and bounds its value and makes it printable. An empty message is left out:
+// of a line whose event and outcome say all.
 func shape(groups []string, a slog.Attr) slog.Attr {
 	a = rename(groups, a)
+	if len(groups) == 0 && a.Key == "message" && a.Value.String() == "" {
+		return slog.Attr{}
+	}
 	a.Value = safe(a.Value, len(groups) == 0 && a.Key == "message")
 	return a
 }
@@ -96,7 +101,9 @@ func rename(groups []string, a slog.Attr) slog.Attr {
 	}
 	switch a.Key {
 	case slog.TimeKey:
-		a.Key = "time"
+		if a.Key = "time"; a.Value.Kind() == slog.KindTime {
+			a.Value = slog.TimeValue(a.Value.Time().Truncate(time.Millisecond))
+		}
 	case slog.MessageKey:
 		a.Key = "message"
 	case slog.LevelKey:

@@ -35,6 +35,18 @@ func logged(t *testing.T, project string, do func(*slog.Logger)) map[string]any 
 	return line
 }
 
+// TestShort: a line without a message has none, and times are of milliseconds.
+func TestShort(t *testing.T) {
+	t.Parallel()
+	line := logged(t, "", func(log *slog.Logger) { log.InfoContext(t.Context(), "", "event", "register") })
+	if _, has := line["message"]; has || line["event"] != "register" {
+		t.Errorf("%v", line)
+	}
+	if at := line["time"].(string); len(at) > len("2026-11-29T00:50:11.770Z") && strings.HasSuffix(at, "Z") {
+		t.Errorf("time %s", at)
+	}
+}
+
 // TestForm: severity, message and time have the names and words that Cloud Logging expects, and an
 // error is its text.
 func TestForm(t *testing.T) {

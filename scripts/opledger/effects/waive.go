@@ -99,7 +99,9 @@ func (s *waiveSelection) findDead(ctx context.Context, w open.Writer) (found dec
 	a := w.Actions()
 	for _, t := range dead.targets {
 		found.Add(t.title(), waivedFields(t.Operation, t.Effect),
-			func(d ledger.Decision) (actions.Decision, string, error) { return a.Waive(ctx, t.Operation, t.Effect, d) })
+			func(d ledger.Decision) (actions.Decision, string, error) {
+				return a.Waive(ctx, t.Operation, t.Effect, d)
+			})
 	}
 	found.Broken, found.None = dead.broken, dead.none
 	return found, err
