@@ -6,8 +6,6 @@ reviews.csv has the columns id and text, and may have others, which are kept. Th
 which no other job has. The exit code is 0 only if the job succeeded: with at most 2 % of the reviews not rated.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import sys
@@ -21,7 +19,10 @@ QUESTION = "Rate this review from 1 to 5. Answer with the digit alone.\n\n"
 def requests(path: str) -> Iterator[tuple[str, str]]:
     """Yields a key and a prompt for each row."""
     with open(path, encoding="utf-8-sig", newline="") as file:
-        for row in csv.DictReader(file):
+        rows = csv.DictReader(file)
+        if not {"id", "text"} <= set(rows.fieldnames or ()):
+            raise ValueError(f"{path} has the columns {rows.fieldnames}, and needs id and text")
+        for row in rows:
             yield row["id"], QUESTION + row["text"]
 
 

@@ -131,12 +131,15 @@ class NightlyTest(unittest.TestCase):
     def test_says_what_is_wrong(self) -> None:
         point = Point(self.serve, "wrong")
         self.addCleanup(point.door.close)
-        os.remove(point.source)
-        program = point.start()
-        said, _ = program.communicate(timeout=60)
-        self.assertEqual(program.returncode, 1)
-        self.assertIn("reviews.csv", said)
-        self.assertNotIn("Traceback", said)
+        with open(point.source, "w", encoding="utf-8") as file:
+            file.write("key,text\n1,It broke.\n")
+        for wants in (r"reviews.csv has the columns \['key', 'text'\]", "No such file or directory: .*reviews.csv"):
+            program = point.start()
+            said, _ = program.communicate(timeout=60)
+            self.assertEqual(program.returncode, 1)
+            self.assertRegex(said, wants)
+            self.assertNotIn("Traceback", said)
+            pathlib.Path(point.source).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
