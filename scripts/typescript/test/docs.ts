@@ -32,7 +32,7 @@ interface Console {
  */
 export async function runExamples(given: Record<string, unknown>, folder: string): Promise<void> {
   const examples = [...readdirSync(join(PACKAGE, "src")).sort().flatMap(examplesOf), ...blocksOf("README.md")];
-  assert.ok(examples.length > 30, String(examples.length));
+  hasExamples();
   const names = { ...given, writeFile };
   mkdirSync(BUILT, { recursive: true });
   const functions = examples.map(({ code }, i) => `export async function run${i}(console: Console) {\n${code}\n}\n`);
@@ -65,6 +65,18 @@ export async function runExamples(given: Record<string, unknown>, folder: string
     }
   } finally {
     process.chdir(before);
+  }
+}
+
+/** Each class and function that is exported, and each call of a client and its jobs, has an example in its comment. */
+function hasExamples(): void {
+  const files = readdirSync(join(PACKAGE, "src"));
+  const source = files.map((name) => readFileSync(join(PACKAGE, "src", name), "utf8")).join("");
+  const exported = Object.keys(opledger).map((name) => `export (?:async )?(?:class|function) ${name}\\b`);
+  const calls = [opledger.Opledger, opledger.Jobs].flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype));
+  const called = calls.filter((name) => name !== "constructor").map((name) => `  (?:async )?\\*?${name}\\(`);
+  for (const pattern of [...exported, ...called]) {
+    assert.match(source, new RegExp(`@example\n(?: +\\*.*\n)+? +\\*/\n${pattern}`), pattern);
   }
 }
 

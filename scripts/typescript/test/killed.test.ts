@@ -43,7 +43,7 @@ describe("with opledger serve on a bad night", () => {
     };
     const rows = Array.from({ length: 60 }, (_, i) => [`row-${i}`, `Is review ${i} good?`] as const);
     const options = { model: MODEL, maxFailures: "100%", maxCost: 1e-9 } as const;
-    await jobs.submit("bad", rows, options); // it costs more: no batch is started, which the simulated Gemini would lose
+    await jobs.submit("bad", rows, options); // it costs more: no batch is started, as it would end with serve
     const events = new EventTarget();
     door.before = (what) => {
       if (what.includes("wait=30000ms")) events.dispatchEvent(new Event("wait"));

@@ -42,7 +42,19 @@ func TestPythonOptions(t *testing.T) {
 	}
 }
 
-var typescriptOption = regexp.MustCompile(`(?m)^  (\w+)\?:`)
+var (
+	typescriptOption = regexp.MustCompile(`(?m)^  (\w+)\?:`)
+	typescriptCall   = regexp.MustCompile(`(?m)^  (?:async )?\*?(\w+)\(`)
+)
+
+// allFound returns what the group of a pattern finds in a text.
+func allFound(pattern *regexp.Regexp, text string) []string {
+	var found []string
+	for _, groups := range pattern.FindAllStringSubmatch(text, -1) {
+		found = append(found, groups[1])
+	}
+	return found
+}
 
 // TestTypeScriptOptions: so does that for TypeScript.
 func TestTypeScriptOptions(t *testing.T) {
@@ -54,11 +66,7 @@ func TestTypeScriptOptions(t *testing.T) {
 	members := func(of string) []string {
 		_, after, _ := strings.Cut(string(text), "export interface "+of+" {")
 		body, _, _ := strings.Cut(after, "\n}")
-		var names []string
-		for _, found := range typescriptOption.FindAllStringSubmatch(body, -1) {
-			names = append(names, found[1])
-		}
-		return names
+		return allFound(typescriptOption, body)
 	}
 	limits := members("JobLimits")
 	options := append(members("JobOptions extends JobLimits"), limits...)
@@ -66,5 +74,33 @@ func TestTypeScriptOptions(t *testing.T) {
 	slices.Sort(options)
 	if got := strings.Join(options, " ") + "\n" + strings.Join(limits, " ") + "\n"; got != jobOptions() {
 		t.Errorf("the package has\n%s, want\n%s", got, jobOptions())
+	}
+}
+
+// printCalls prints the calls of a client and of its jobs, without those that are for the package, in camel case.
+const printCalls = `
+from opledger import Jobs, Opledger
+from opledger._client import camel
+for of in Opledger, Jobs:
+    print(*sorted(camel({name: 0 for name in vars(of) if name[0] != "_" and name not in ("run", "each", "protocol")})))`
+
+// TestClientsHaveTheSameCalls: what can be done from Python can be done from TypeScript, by the same name.
+func TestClientsHaveTheSameCalls(t *testing.T) {
+	t.Parallel()
+	want, ok := run(t, pythonDir, nil, python(t), "-c", printCalls)
+	var got string
+	for _, file := range []string{"client.ts", "jobs.ts"} {
+		text, err := os.ReadFile(root + "/scripts/typescript/src/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := slices.DeleteFunc(allFound(typescriptCall, string(text)), func(name string) bool {
+			return name == "constructor"
+		})
+		slices.Sort(calls)
+		got += strings.Join(calls, " ") + "\n"
+	}
+	if !ok || got != want {
+		t.Errorf("the package for TypeScript has\n%s, that for Python\n%s", got, want)
 	}
 }
