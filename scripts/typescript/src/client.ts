@@ -19,7 +19,7 @@ export interface ClientOptions extends Partial<Environment> {
   timeoutMs?: number;
   /** How often a request is repeated at most; as often as timeoutMs allows. */
   maxRetries?: number;
-  /** Deployed: the job storage, gs://BUCKET/PREFIX, with the inputs and the results of jobs. With serve leave it out. */
+  /** Deployed: the job storage, gs://BUCKET/PREFIX, with inputs and results of jobs. With serve leave it out. */
   storage?: string;
   /** The token for the bucket, such as googleToken(new GoogleAuth()). */
   storageToken?: Token;

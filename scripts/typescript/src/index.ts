@@ -34,7 +34,7 @@ export type { Json } from "./json.js";
 export { Mark } from "./mark.js";
 export {
   Job, Operation,
-  type Collection, type Completion, type OperationResult, type Outcome, type State, type Submitted,
+  type Collection, type Completion, type JobProgress, type OperationResult, type Outcome, type State, type Submitted,
 } from "./model.js";
 export type { ChangesOptions, Decision, OperationFilters } from "./operations.js";
 export { request, type Request, type RequestLine, type Requests } from "./requests.js";

@@ -91,6 +91,20 @@ export interface Submitted {
 /** What became of a request of a job: https://github.com/opledger/opledger/tree/main/shared/job says what each is. */
 export type Outcome = "done" | "invalid" | "truncated" | "refused" | "failed" | (string & {});
 
+/** What opledger answers of a job; it has more fields than these. */
+export interface JobProgress extends Json {
+  /** SPLITTING, RUNNING, FINISHING or ENDED. */
+  readonly phase?: string;
+  readonly input?: { readonly sha256: string; readonly bytes: number; readonly requests: number };
+  readonly batches?: Readonly<Record<"total" | "done" | "running" | "planned", number>>;
+  /** Tokens: input, output, and where there are any thinking and cached. */
+  readonly usage?: Readonly<Partial<Record<"input" | "output" | "thinking" | "cached", number>>>;
+  /** The record of its operation. */
+  readonly record?: Json;
+  /** gs://BUCKET/PREFIX or a folder: what the names of output are below. */
+  readonly storage?: string;
+}
+
 /**
  * How far a job is: a file of requests that becomes a file of results.
  *
@@ -109,7 +123,7 @@ export class Job {
     /** The requests that have no outcome yet. */
     readonly open: number,
     /** All that opledger answered. */
-    readonly progress: Json,
+    readonly progress: JobProgress,
     /** Of the answer to jobs.submit: an earlier call submitted it. Of any other answer: false. */
     readonly known = false,
   ) {}

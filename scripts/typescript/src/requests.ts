@@ -75,6 +75,9 @@ function noRequest(given: unknown): RangeError {
 export async function writeRequests(
   file: LocalFile, requests: Requests, config: object | undefined, keyField: string,
 ): Promise<number> {
+  if (!isPath(requests) && !(Symbol.iterator in requests || Symbol.asyncIterator in requests)) {
+    throw new RangeError("requests are an object: give its entries, pairs of a key and contents, or a list of lines");
+  }
   let [count, bytes, waiting] = [0, 0, [] as Buffer[]];
   for await (const given of isPath(requests) ? linesOf(requests, keyField) : requests) {
     const line = Buffer.from(lineOf(given, config));
