@@ -51,10 +51,11 @@ func broken(d Document, err error) Broken {
 // decode decodes a document, and checks that its path is that of the key that it holds. One that
 // does not exist is the zero struct.
 func decode[T any](d Document, path func(T) Path) (T, error) {
-	var read T
 	if !d.Exists() {
-		return read, nil
+		var none T // not read, which the decoder keeps on the heap
+		return none, nil
 	}
+	var read T
 	if err := d.Decode(&read); err != nil {
 		return read, Broken{Path: d.Path, Err: err}
 	}

@@ -95,8 +95,11 @@ var ErrName = errors.New("not an operation's name")
 func ParseName(raw string, fallback Collection) (Name, error) {
 	resource := trim(raw)
 	path := withoutURL(resource)
-	if _, _, ok := splitName(path); ok {
+	c, id, ok := splitName(path)
+	if ok {
 		resource = path
+	} else {
+		c, id, ok = splitName(resource)
 	}
 	switch {
 	case resource == "":
@@ -108,7 +111,7 @@ func ParseName(raw string, fallback Collection) (Name, error) {
 	case Garbled(resource):
 		return Name{}, fmt.Errorf("%w: %+q has U+FFFD in place of what could not be decoded", ErrName, resource)
 	}
-	if c, id, ok := splitName(resource); ok {
+	if ok {
 		return Name{Key: keyOf(c, id), Resource: resource}, nil
 	}
 	if fallback != "" && !strings.Contains(resource, "/") {
