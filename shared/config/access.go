@@ -13,9 +13,9 @@ type Access struct {
 	Token string `env:"OPLEDGER_SERVE_TOKEN"`
 	// PushAudience is the audience of the Pub/Sub subscription that pushes to /effects. Not set: only local
 	// callers may call /effects.
-	PushAudience string `env:"OPLEDGER_PUSH_AUDIENCE"`
+	PushAudience string `env:"OPLEDGER_PUSH_AUDIENCE" secret:"no"`
 	// PushAccount is the service account of that subscription. Set both or neither.
-	PushAccount string `env:"OPLEDGER_PUSH_ACCOUNT"`
+	PushAccount string `env:"OPLEDGER_PUSH_ACCOUNT" secret:"no"`
 }
 
 // NoToken is the Token of a server whose local callers need none.

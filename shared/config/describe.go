@@ -7,17 +7,14 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect/spec"
-	"github.com/opledger/opledger/shared/job"
-	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/trust"
 )
 
 // A Described is a setting for the operator to read.
 type Described struct{ Name, Value string }
 
-// Describe returns every setting of a struct that Parse returned, in the order of its fields.
-// It shows each value that is no secret, a URL with what may be one masked, and effects by their names and hosts. Of a
-// secret it says only whether it is set.
+// Describe returns every setting of a struct that Parse returned, in the order of its fields. It shows numbers, times
+// and what its field declares as no secret with the tag secret:"no", there with what may be one in a URL masked. Of any
+// other setting it says only whether it is set, and of effects their names and hosts.
 func Describe(settings any) []Described {
 	var all []Described
 	groups := reflect.ValueOf(settings)
@@ -33,7 +30,7 @@ func describeGroup(group reflect.Value) (all []Described) {
 		if name == "" || name == "-" {
 			continue
 		}
-		value := shownValue(name, group.FieldByIndex(field.Index))
+		value := shownValue(group.FieldByIndex(field.Index), field.Tag.Get("secret") == "no")
 		if l, ok := group.Interface().(Ledger); ok && field.Name == "EffectsText" {
 			value = describeEffects(l)
 		}
@@ -42,7 +39,7 @@ func describeGroup(group reflect.Value) (all []Described) {
 	return all
 }
 
-func shownValue(name string, v reflect.Value) string {
+func shownValue(v reflect.Value, shown bool) string {
 	switch value := v.Interface().(type) {
 	case time.Time:
 		if value.IsZero() {
@@ -58,22 +55,15 @@ func shownValue(name string, v reflect.Value) string {
 	case bool, int, int64:
 		return fmt.Sprint(value)
 	}
-	if v.IsZero() {
+	switch {
+	case v.IsZero():
 		return "not set"
+	case shown:
+		return spec.Masked(fmt.Sprint(v.Interface()))
+	default:
+		return "set"
 	}
-	switch value := v.Interface().(type) {
-	case job.Quotas, job.Prices, operation.Transitions, Store, Words, WebhookKind, trust.Policy:
-		return fmt.Sprint(value)
-	case string:
-		if !secrets[name] {
-			return spec.Masked(value)
-		}
-	}
-	return "set"
 }
-
-// secrets are the settings that are texts and secrets.
-var secrets = map[string]bool{"OPLEDGER_SERVE_TOKEN": true, "GEMINI_API_KEY": true}
 
 // describeEffects names the effects, each with the host that gets it, where the settings say that.
 func describeEffects(l Ledger) string {

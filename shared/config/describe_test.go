@@ -42,3 +42,22 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribeNewSetting: a setting that is not declared as no secret is not shown, whatever its type.
+func TestDescribeNewSetting(t *testing.T) {
+	t.Parallel()
+	type settings struct {
+		Group struct {
+			Text   string `env:"OPLEDGER_NEW"`
+			Words  Words  `env:"OPLEDGER_NEW_WORDS"`
+			Shown  string `env:"OPLEDGER_SHOWN" secret:"no"`
+			Number int    `env:"OPLEDGER_NUMBER"`
+		}
+	}
+	var s settings
+	s.Group.Text, s.Group.Words, s.Group.Shown, s.Group.Number = "hunter2", Words{"hunter2"}, "plain", 7
+	want := "[{OPLEDGER_NEW set} {OPLEDGER_NEW_WORDS set} {OPLEDGER_SHOWN plain} {OPLEDGER_NUMBER 7}]"
+	if got := fmt.Sprint(Describe(s)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

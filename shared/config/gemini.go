@@ -15,12 +15,12 @@ type Gemini struct {
 	APIKey string `env:"GEMINI_API_KEY"`
 	// APIKeySecret is the key's secret, projects/P/secrets/S; its latest version is read once. Set exactly
 	// one of the two.
-	APIKeySecret string `env:"OPLEDGER_GEMINI_API_KEY_SECRET"`
+	APIKeySecret string `env:"OPLEDGER_GEMINI_API_KEY_SECRET" secret:"no"`
 	// BaseURL is where Gemini is: https, or http on loopback, because the key is sent there. Not set:
 	// Google's.
-	BaseURL string `env:"GOOGLE_GEMINI_BASE_URL"`
+	BaseURL string `env:"GOOGLE_GEMINI_BASE_URL" secret:"no"`
 	// SecretEmulator is the address of an emulated Secret Manager, for tests; empty: Google's.
-	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
+	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST" secret:"no"`
 }
 
 // IsSet reports whether there is an API key, or the name of its secret.

@@ -15,9 +15,9 @@ type Handlers struct {
 	// projects/P/secrets/S, whose latest version is read at the start. Not set: unsigned.
 	Secret EffectSecret `env:"OPLEDGER_EFFECT_SECRET"`
 	// SecretEmulator is the address of an emulated Secret Manager, for tests; empty: Google's.
-	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
+	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST" secret:"no"`
 	// StorageEmulator is the address of an emulated Cloud Storage, for tests; empty: Google's.
-	StorageEmulator string `env:"STORAGE_EMULATOR_HOST"`
+	StorageEmulator string `env:"STORAGE_EMULATOR_HOST" secret:"no"`
 }
 
 // Pause is whether effects wait. Reconcile knows it, too, and leaves it in the report of each pass.
@@ -35,7 +35,7 @@ type Instance struct {
 	Timeout time.Duration `env:"OPLEDGER_EFFECTS_TIMEOUT" envDefault:"540s"`
 	// MemoryLimit is read by Go's runtime, which keeps the process under it where it can. Items of
 	// over 1 MiB take at most a sixth of it, and others wait. Not set: 60 MiB.
-	MemoryLimit string `env:"GOMEMLIMIT"`
+	MemoryLimit string `env:"GOMEMLIMIT" secret:"no"`
 }
 
 func (i *Instance) validate() []error {

@@ -8,7 +8,7 @@ import (
 type Jobs struct {
 	// Storage is where jobs keep their objects: gs://BUCKET/PREFIX or a folder, the same for all. Not set: a
 	// folder beside the SQLite file, named after it; with Firestore, no jobs.
-	Storage string `env:"OPLEDGER_JOB_STORAGE"`
+	Storage string `env:"OPLEDGER_JOB_STORAGE" secret:"no"`
 }
 
 func (j *Jobs) validate() []error {

@@ -41,10 +41,10 @@ type Ledger struct {
 	MaxBatches int `env:"OPLEDGER_MAX_BATCHES" envDefault:"80"`
 	// EnqueuedTokens are Gemini's quotas of enqueued tokens, such as gemini-3.5-flash=3000000, separated by spaces:
 	// the batches of jobs that run have no more of a model, as estimated.
-	EnqueuedTokens job.Quotas `env:"OPLEDGER_ENQUEUED_TOKENS"`
+	EnqueuedTokens job.Quotas `env:"OPLEDGER_ENQUEUED_TOKENS" secret:"no"`
 	// Prices are of models at the Batch API: MODEL=INPUT/OUTPUT in dollars per million tokens, such as
 	// gemini-3.5-flash=1/6, separated by spaces. A job keeps the one of its submission.
-	Prices job.Prices `env:"OPLEDGER_PRICES"`
+	Prices job.Prices `env:"OPLEDGER_PRICES" secret:"no"`
 	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
@@ -53,7 +53,7 @@ type Ledger struct {
 	EffectsText string `env:"OPLEDGER_EFFECTS"`
 	// Transitions are allowed moves between terminal states, such as SUCCEEDED:FAILED, separated by
 	// spaces. The later state must have a newer time.
-	Transitions operation.Transitions `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
+	Transitions operation.Transitions `env:"OPLEDGER_TERMINAL_TRANSITIONS" secret:"no"`
 
 	// Effects are the effects in EffectsText, or the default.
 	Effects []spec.Spec `env:"-"`

@@ -9,7 +9,7 @@ import (
 // Project is the Google Cloud project.
 type Project struct {
 	// ID is the Google Cloud project. Deployed functions need it.
-	ID string `env:"GOOGLE_CLOUD_PROJECT"`
+	ID string `env:"GOOGLE_CLOUD_PROJECT" secret:"no"`
 }
 
 // A Store says where the ledger is: in a Firestore database or an SQLite file. The zero Store says
@@ -80,13 +80,13 @@ func (s Store) In(project Project) (Store, error) {
 type Place struct {
 	// Store is where the ledger is: firestore[:DATABASE] or sqlite:PATH. Not set: firestore where a project
 	// is set, else sqlite:opledger.db. Deployed functions take only Firestore.
-	Store Store `env:"OPLEDGER_STORE"`
+	Store Store `env:"OPLEDGER_STORE" secret:"no"`
 }
 
 // Firestore is where a deployed function finds the ledger: in Firestore, and nowhere else.
 type Firestore struct {
-	ProjectID string `env:"GOOGLE_CLOUD_PROJECT"`
-	Store     Store  `env:"OPLEDGER_STORE" envDefault:"firestore"`
+	ProjectID string `env:"GOOGLE_CLOUD_PROJECT" secret:"no"`
+	Store     Store  `env:"OPLEDGER_STORE" envDefault:"firestore" secret:"no"`
 }
 
 func (f *Firestore) validate() []error {
@@ -106,7 +106,7 @@ func (f *Firestore) validate() []error {
 type Topic struct {
 	// Name is the Pub/Sub topic for effects. Deployed functions need it. Where a command has none, effects
 	// run in its own process.
-	Name string `env:"OPLEDGER_TOPIC"`
+	Name string `env:"OPLEDGER_TOPIC" secret:"no"`
 }
 
 func (t *Topic) validate() []error {
@@ -119,5 +119,5 @@ func (t *Topic) validate() []error {
 // OptionalTopic is the topic of a command. Where it is not set, effects are enqueued inside the
 // process.
 type OptionalTopic struct {
-	Name string `env:"OPLEDGER_TOPIC"`
+	Name string `env:"OPLEDGER_TOPIC" secret:"no"`
 }

@@ -14,14 +14,14 @@ type Webhook struct {
 	SigningSecrets
 	// Audiences are the accepted aud of a dynamic webhook's token, separated by spaces. Receivers on record
 	// expect the function's URL. Not set: every token is refused.
-	Audiences Words `env:"OPLEDGER_WEBHOOK_AUDIENCE"`
+	Audiences Words `env:"OPLEDGER_WEBHOOK_AUDIENCE" secret:"no"`
 	// Issuers are the accepted iss of a token, separated by spaces; only with an audience. Not set: any.
-	Issuers Words `env:"OPLEDGER_WEBHOOK_ISSUER"`
+	Issuers Words `env:"OPLEDGER_WEBHOOK_ISSUER" secret:"no"`
 	// KeysURL is where the keys of tokens are published: https, or http on loopback. Not set: Gemini's.
-	KeysURL string `env:"OPLEDGER_JWKS_URL"`
+	KeysURL string `env:"OPLEDGER_JWKS_URL" secret:"no"`
 	// Confirm is which deliveries are confirmed at Gemini: never, dynamic (those with a token) or always.
 	// With never, unsigned bodies are believed. All but never need the API key.
-	Confirm trust.Policy `env:"OPLEDGER_CONFIRM" envDefault:"dynamic"`
+	Confirm trust.Policy `env:"OPLEDGER_CONFIRM" envDefault:"dynamic" secret:"no"`
 	// Tolerance is how far a delivery's time may be off, either way.
 	Tolerance time.Duration `env:"OPLEDGER_TOLERANCE" envDefault:"5m"`
 	// Timeout is the time within which a delivery is answered, whatever the store does; shorter than 60s.
