@@ -36,7 +36,7 @@ func build(ctx context.Context, s Settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
-	o.Effects = ledger.PauseOf(s.Pause.Paused)
+	o.Effects = func() ledger.Pause { return ledger.PauseOf(s.Pause.Paused) }
 	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger, log); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,8 @@ type Marks struct {
 	EnabledAt map[string]time.Time `json:"enabledAt,omitempty" firestore:"enabledAt,omitempty"`
 	// Scans says where passes begin to read; absent where none has found it.
 	Scans *Scans `json:"scans,omitempty" firestore:"scans,omitempty"`
+	// Unanswered are the look-ups of the last pass that made some, if Gemini answered none of them.
+	Unanswered *Unanswered `json:"unanswered,omitempty" firestore:"unanswered,omitempty"`
 }
 
 // A Mark says what one pass may have postponed without having an answer.
@@ -269,13 +271,13 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: marks,
 			Last: k.lastPass(), EnabledAt: k.enabledAt(),
 		}
-		next.Scans = k.storedScans(next.Version)
+		next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
 		same := len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks))
 		if same && reflect.DeepEqual(next.Last, k.marks.Last) {
 			return nil // or an earlier try was made, and its answer was lost
 		}
 		write := Write{Path: marksPath, Token: k.token, Data: next}
-		if len(marks) == 0 && next.Last == nil && len(next.EnabledAt) == 0 && next.Scans == nil {
+		if len(marks) == 0 && next.Last == nil && len(next.EnabledAt) == 0 && next.Scans == nil && next.Unanswered == nil {
 			next, write.Data = Marks{}, nil
 		}
 		tokens, err := k.ledger.store.Commit(ctx, write)

@@ -28,11 +28,23 @@ type Pass struct {
 	Newer  int `json:"newer" firestore:"newer"`
 	// Error is the first of the Errors, in at most 200 bytes and without what looks like a credential.
 	Error string `json:"error,omitempty" firestore:"error,omitempty"`
+	// Unanswered are the last look-ups where Gemini answered none of them; nil: it answered some, or none was made.
+	Unanswered *Unanswered `json:"-" firestore:"-"` // it is stored beside the pass
 	// Webhook is the health of the webhook, as the pass saw it.
 	Webhook WebhookHealth `json:"webhook" firestore:"webhook"`
 	// Effects says whether effects are paused; empty where no process that knows has stored it. It may
 	// stand here before the first pass has ended [G5].
 	Effects Pause `json:"effects,omitempty" firestore:"effects,omitempty"`
+}
+
+// Unanswered are look-ups to which Gemini gave no answer: it could not be reached, or refused.
+type Unanswered struct {
+	// Version is that of the marks that it is in: after an older revision's write it does not count.
+	Version int64 `json:"version" firestore:"version"`
+	LookUps int   `json:"lookUps" firestore:"lookUps"`
+	// Reason is why, of the first of them, in a word that look-ups count, and Error its error as that of a Pass.
+	Reason string `json:"reason" firestore:"reason"`
+	Error  string `json:"error" firestore:"error"`
 }
 
 // IsZero reports whether no pass has ended: then a Pass says at most whether effects are paused.
@@ -135,10 +147,34 @@ func (k *Lookups) lastPass() *Pass {
 		return k.marks.Last
 	}
 	last := *k.last
+	last.Unanswered = nil
 	if last.Effects == "" && k.marks.Last != nil {
 		last.Effects = k.marks.Last.Effects
 	}
 	return &last
+}
+
+// unansweredOf returns the look-ups of marks without an answer that count; nil: none.
+func unansweredOf(marks Marks) *Unanswered {
+	if marks.Unanswered == nil || marks.Unanswered.Version != marks.Version {
+		return nil
+	}
+	return marks.Unanswered
+}
+
+// storedUnanswered is that part of the marks in a version: of this pass, once it has ended. A pass without look-ups
+// keeps it.
+func (k *Lookups) storedUnanswered(version int64) *Unanswered {
+	found := unansweredOf(k.marks)
+	if k.last != nil && k.last.Checked > 0 {
+		found = k.last.Unanswered
+	}
+	if found == nil {
+		return nil
+	}
+	stored := *found
+	stored.Version = version
+	return &stored
 }
 
 // StorePause stores whether effects are paused, for a process that runs them [G5]: one read, and
@@ -162,7 +198,7 @@ func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: k.marks.Marks,
 			Last: &last, EnabledAt: k.marks.EnabledAt,
 		}
-		next.Scans = k.storedScans(next.Version)
+		next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
 		return l.commit(ctx, Write{Path: marksPath, Token: k.token, Data: next})
 	})
 }
@@ -178,6 +214,7 @@ func (l passesReader) Last(ctx context.Context) (last Pass, now time.Time, err e
 	marks, err := decode(snapshot.Documents[0], func(Marks) Path { return marksPath })
 	if err == nil && marks.Last != nil {
 		last = *marks.Last
+		last.Unanswered = unansweredOf(marks)
 	}
 	return last, operation.Instant(snapshot.ReadTime), err
 }

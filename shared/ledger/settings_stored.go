@@ -53,6 +53,18 @@ func NewStoredSettings(by string, rules []Rule, values map[string]string) Stored
 	return s
 }
 
+// RuleNames returns the names of the rules; nil where no process has stored any.
+func (s StoredSettings) RuleNames() []string {
+	if s.IsZero() {
+		return nil
+	}
+	names := make([]string, len(s.Rules))
+	for i, rule := range s.Rules {
+		names[i] = rule.Name
+	}
+	return names
+}
+
 // IsZero reports whether no process has stored any.
 func (s StoredSettings) IsZero() bool { return s.Digest == "" }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -54,8 +55,12 @@ type counter struct {
 	// succeeded counts the operations that this pass settled as SUCCEEDED. Gemini delivers an event
 	// for each of those, and for only some of the other terminal states.
 	succeeded int
-	newer     map[ledger.Path]error // the documents of a newer revision
-	first     string                // the first error that fail counted
+	// answered counts the look-ups that Gemini answered, and unanswered the others, the first with its answer. One that
+	// the end of the pass cut off is neither.
+	answered, unanswered int
+	firstUnanswered      lookup.Answer
+	newer                map[ledger.Path]error // the documents of a newer revision
+	first                string                // the first error that fail counted
 }
 
 func (c *counter) add(field *int) {
@@ -72,6 +77,19 @@ func (c *counter) oldest(seconds *int64, start, since time.Time) {
 	c.Lock()
 	defer c.Unlock()
 	*seconds = max(*seconds, int64(start.Sub(since)/time.Second))
+}
+
+// noteAnswer counts whether Gemini answered a look-up.
+func (c *counter) noteAnswer(answer lookup.Answer) {
+	c.Lock()
+	defer c.Unlock()
+	if !answer.Unanswered() {
+		c.answered++
+		return
+	}
+	if c.unanswered++; c.unanswered == 1 {
+		c.firstUnanswered = answer
+	}
 }
 
 func (c *counter) more() {

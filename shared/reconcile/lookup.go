@@ -71,6 +71,9 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 	if !listed {
 		answer = p.ask(ctx, due.Name())
 	}
+	if ctx.Err() == nil {
+		p.count.noteAnswer(answer)
+	}
 	ended := answer.Known() && answer.State.Terminal()
 	if due.DefersAlert && !ended && ctx.Err() == nil { // an answer that was cut off says nothing of the operation
 		claimed = p.alertStuck(ctx, claimed)

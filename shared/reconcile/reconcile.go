@@ -54,8 +54,8 @@ type Options struct {
 	// an enabled Endpoint every completion waits for a look-up, and look-ups do not become rarer with
 	// age.
 	Dynamic bool
-	// Effects says whether effects are paused, for the report of the pass; empty: it cannot know.
-	Effects ledger.Pause
+	// Effects says whether effects are paused, for the report of the pass; empty, and nil: it cannot know.
+	Effects func() ledger.Pause
 	// LeaveEffects: no worker receives what this process publishes, so that due effects stay as they are
 	// for the sweep of another one.
 	LeaveEffects bool

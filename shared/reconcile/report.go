@@ -13,7 +13,14 @@ func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
 	last := ledger.Pass{
 		Began: p.start, Ended: p.start.Add(took), Due: c.Due, Checked: c.Checked, Settled: c.Settled,
 		Requeued: c.EffectsRequeued, Errors: c.Errors, Newer: c.Newer, Error: c.first, Webhook: p.webhook,
-		Effects: p.Effects,
+	}
+	if first := c.firstUnanswered; c.unanswered > 0 && c.answered == 0 {
+		last.Unanswered = &ledger.Unanswered{
+			LookUps: c.unanswered, Reason: first.Reason, Error: ledger.PassError(first.Err),
+		}
+	}
+	if p.Effects != nil {
+		last.Effects = p.Effects()
 	}
 	switch {
 	case failed != nil:

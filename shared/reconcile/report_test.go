@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
@@ -47,9 +49,33 @@ func TestReport(t *testing.T) {
 	running := ledger.Pass{
 		Outcome: ledger.PassDone, Due: 1, Checked: 1, Webhook: ledger.WebhookUnknown, Effects: ledger.EffectsPaused,
 	}
-	o := reconcile.Options{Dynamic: true, Effects: ledger.EffectsPaused}
+	o := reconcile.Options{Dynamic: true, Effects: func() ledger.Pause { return ledger.EffectsPaused }}
 	if got := w.lastPass(o); got != running {
 		t.Errorf("a pass with a look-up: %+v", got)
+	}
+}
+
+// TestReportUnanswered: a pass says that Gemini answered none of its look-ups, and why; one without look-ups keeps
+// that, and the first answer ends it.
+func TestReportUnanswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.manyBatches(2)
+	w.clock.Advance(interval)
+	w.fails(geminisim.OpList, "", http.StatusServiceUnavailable, 10)
+	w.fails(geminisim.OpGet, "", http.StatusServiceUnavailable, 2)
+	down := w.lastPass(reconcile.Options{})
+	if none := down.Unanswered; none == nil || none.LookUps != 2 || none.Reason != lookup.Unavailable ||
+		!strings.Contains(none.Error, "503") {
+		t.Errorf("%+v, %+v", down, none)
+	}
+	if idle := w.lastPass(reconcile.Options{}); idle.Checked != 0 || idle.Unanswered == nil {
+		t.Errorf("a pass without look-ups: %+v", idle)
+	}
+	w.clock.Advance(2 * interval)
+	w.fails(geminisim.OpGet, "", http.StatusServiceUnavailable, 1)
+	if up := w.lastPass(reconcile.Options{}); up.Checked != 2 || up.Unanswered != nil {
+		t.Errorf("once Gemini answers: %+v", up)
 	}
 }
 

@@ -123,7 +123,7 @@ var drillsOfPasses = []drill{
 			o.tick()
 			s.may = []string{"opledger status"}
 		},
-		sees:  []string{"effects are paused, and the first of 1 has waited", "opledger show batches/a", "true"},
+		sees:  []string{"effects are paused, and the first of 1 has waited", "that of batches/a", "true"},
 		fix:   []string{"OPLEDGER_EFFECTS_PAUSED=false"},
 		after: func(o *oncall) { o.tick(); o.deliverAll(); o.later(); o.lately(); o.tick() },
 		over:  []string{"attempt, done"},

@@ -22,7 +22,8 @@ func (w *world) pass(at *sharedreconcile.Endpoint) {
 	w.clock.Advance(w.ledger.Settings().Interval)
 	w.post(reconcile.New(reconcile.Options{
 		Reconciler: sharedreconcile.New(sharedreconcile.Options{
-			Ledger: w.ledgerOf("reconcile"), Gemini: w.client, Endpoint: at, Effects: w.knows, Log: w.log("reconcile"),
+			Ledger: w.ledgerOf("reconcile"), Gemini: w.client, Endpoint: at, Log: w.log("reconcile"),
+			Effects: func() ledger.Pause { return w.knows },
 		}),
 		Now: w.clock.Now, Log: w.log("reconcile"),
 	}), http.Header{}, "")

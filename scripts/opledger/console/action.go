@@ -44,6 +44,7 @@ const (
 	ofDelivery              // in quarantine
 	ofGroup                 // of effects
 	ofIntent
+	ofPause // of effects
 )
 
 // An outcome is what became of an action.
@@ -55,7 +56,27 @@ type outcome struct {
 }
 
 // table is what an operator can do, in the order of the buttons.
-var table = slices.Concat(jobActions, operationActions, groupActions, intentActions)
+var table = slices.Concat(jobActions, operationActions, groupActions, intentActions, pauseActions)
+
+// endPause is the name of what ends a pause of effects.
+const endPause = "end-pause"
+
+// pauseActions are what can be done about a pause of effects.
+var pauseActions = []action{{
+	name: endPause, label: "End the pause", about: ofPause, command: "opledger resume --effects",
+	title: func(subject) string { return "End the pause of effects?" },
+	happens: []string{
+		"opledger serve, which works on this ledger, performs what is due at once, with its own settings.",
+		"While OPLEDGER_EFFECTS_PAUSED is true where serve is started, its next start pauses effects again.",
+	},
+	can: func(s subject) bool { return s.PausedBy != "" },
+	do: func(ctx context.Context, a *actions.Actions, _ subject, _ decision) (outcome, error) {
+		return outcome{
+			Words: "The pause has ended, and serve performs what is due.",
+			Then:  []string{"Unset OPLEDGER_EFFECTS_PAUSED where serve is started: its next start pauses effects again."},
+		}, a.EndPause(ctx)
+	},
+}}
 
 // operationActions are what can be done to an operation, an effect or a delivery.
 var operationActions = []action{
@@ -242,6 +263,9 @@ func (a action) question(s subject) string {
 	if s.Group != nil {
 		return link(askPath, "do", a.name, theKey, s.Group.Receiver, "effect", s.Group.Effect)
 	}
+	if s.PausedBy != "" {
+		return link(askPath, "do", a.name)
+	}
 	return link(askPath, "do", a.name, theKey, key, "effect", s.Effect.Name)
 }
 
@@ -287,6 +311,8 @@ func (c *Console) allows(a action) bool {
 		return given.One != nil
 	case a.name == "cancel":
 		return given.AskToCancel != nil
+	case a.name == endPause:
+		return given.EndPause != nil
 	case a.name == redrive:
 		return given.Storage != nil
 	default:

@@ -144,6 +144,12 @@ func (c *Console) subject(r *request, a action, key, effect string) (subject, st
 		intent, err := c.ledger.Intents.Read(r, key)
 		s.Intent = &intent
 		return s, "/console/intents", err
+	case ofPause:
+		paused, by, err := c.pause(r)
+		if paused {
+			s.PausedBy = by
+		}
+		return s, "/console/effects", err
 	case ofOperation:
 	}
 	story, s, err := c.story(r, operation.Key(key), s.view)

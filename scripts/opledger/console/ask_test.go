@@ -40,6 +40,7 @@ func acting(t *testing.T) *world {
 			return answer, receipt, err
 		},
 		AskToCancel: func(context.Context, operation.Name) error { return nil },
+		EndPause:    func(ctx context.Context) error { return w.Passes.StorePause(ctx, ledger.EffectsRunning) },
 	}
 	w.console = New(options)
 	t.Cleanup(w.console.Close)
@@ -96,6 +97,7 @@ var everyAction = []asked{
 	{pauseJob, "/console/operation?key=jobs%2Fnightly", "jobs/nightly", "", "jobs/nightly paused by ada at "},
 	{release, "/console/operation?key=jobs%2Fnightly%2F00002", "jobs/nightly/00002", "",
 		"jobs/nightly/00002 released by ada at "},
+	{endPause, "/console/effects", "", "", "The pause has ended"},
 }
 
 func (a asked) address() string {
@@ -162,6 +164,11 @@ func (w *world) state(a asked) string {
 	if strings.HasPrefix(a.page, "/console/intent") {
 		intent, err := w.Intents.Read(w.Context(), a.key)
 		return fmt.Sprint(intent.State, intent.Abandoned, err)
+	}
+	if a.do == endPause {
+		last, _, err := w.Passes.Last(w.Context())
+		w.do(err)
+		return string(last.Effects)
 	}
 	story, err := w.Operations.Show(w.Context(), operation.Key(a.key))
 	w.do(err)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"embed"
 	"html/template"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/job"
@@ -25,8 +27,12 @@ type Options struct {
 	Location config.Store
 	// Version says which build shows the pages; empty: they do not say it.
 	Version string
-	// Serve is the line that started serve, where this is its process; empty: it is another.
-	Serve string
+	// Rules are the names of the effects that the workers can perform; nil: they are not known.
+	Rules []string
+	// Paused reports whether effects are paused by this process; nil: Effects says so.
+	Paused func() bool
+	// Unperformable returns what the workers cannot perform now; nil: that is not known.
+	Unperformable func(context.Context) []overview.Unperformable
 	// Receivers are the hosts that get effects, as far as the settings name them, by the effect's name.
 	Receivers map[string]string
 	// Settings are what this process decides by, in the order in which they are shown.

@@ -54,7 +54,7 @@ func loadEffects(c *Console, r *request) (any, error) {
 		p.Broken, p.pager = page.Broken, r.pager("/console/effects", page.Next)
 		paused, by, pauseErr := c.pause(r)
 		if paused {
-			p.Paused, p.Unpause = by, c.unpause()
+			p.Paused, p.Unpause = by, c.unpause(r, by)
 		}
 		return p, errors.Join(err, pauseErr)
 	case "dead":
@@ -104,8 +104,8 @@ func deadAddress(g phrase.FailureGroup) string {
 	return link("/console/effects", "show", "dead", "error", g.Contains)
 }
 
-// failingAddress is the address of the effects that are tried again.
-func failingAddress(phrase.FailureGroup) string { return "/console/effects" }
+// failingAddress is the address of the effects of a group that are tried again, with who receives them.
+func failingAddress(g phrase.FailureGroup) string { return receiverAddress(phrase.Receiver(g.Failure)) }
 
 // deadEffects reads the dead effects of the newest operations that have one. limit is that of the
 // operations.

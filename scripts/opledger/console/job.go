@@ -201,6 +201,9 @@ func (v jobView) FirstFailures() (all []failed) {
 // PilotWords say what waits for the job's pilot.
 func (v jobView) PilotWords() string { return phrase.Pilot(v.Progress) }
 
+// Unmatched says what is to be known of lines of results that answer no request.
+func (v jobView) Unmatched() string { return phrase.Unmatched(v.Progress) }
+
 // Objects are the results in job storage, each with its size; none before the job has ended.
 func (v jobView) Objects() (all []string) {
 	for _, o := range []job.Object{v.Output.Results, v.Output.Failed, v.Output.Unmatched} {

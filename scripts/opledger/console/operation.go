@@ -112,8 +112,16 @@ func (p *operationPage) addEffects(c *Console, r *request, itself subject) (err 
 // view is what the words about effects need.
 func (c *Console) view(r *request) phrase.EffectView {
 	view := c.options.Effects
-	view.Now = r.now
+	view.Now, view.Paused = r.now, c.pausedHere()
 	return view
+}
+
+// pausedHere reports whether this process says that effects are paused.
+func (c *Console) pausedHere() bool {
+	if c.options.Paused != nil {
+		return c.options.Paused()
+	}
+	return c.options.Effects.Paused
 }
 
 // next says what the ledger waits for, or no longer.

@@ -93,6 +93,11 @@ func chosen(query url.Values, now time.Time) (p operationsPage, err error) {
 	return p, err
 }
 
+// Waits reports whether the page lists what has not ended, with why that is.
+func (p operationsPage) Waits() bool {
+	return p.Show == "pending" || p.Show == "age" || p.Show == "late"
+}
+
 // counted reports whether an index counts all that the page's filter finds. To read any other page
 // again and again may cost thousands of documents each time.
 func counted(query url.Values) bool {

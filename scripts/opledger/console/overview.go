@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -58,7 +59,8 @@ var overviewLinks = map[string]string{
 	overview.AboutIntents:      "/console/intents", overview.AboutDocuments: "/console/operations",
 	overview.AboutConflicts: "/console/operations?show=conflict", overview.AboutPasses: passesLink,
 	overview.AboutWebhook: passesLink,
-	overview.AboutJobs:    jobsPath,
+	overview.AboutJobs:    jobsPath, overview.AboutGemini: passesLink, overview.AboutSettings: "/console/settings",
+	overview.AboutUnknown: "/console/effects", overview.AboutUnmatched: jobsPath,
 }
 
 // lateLink is the list of the operations that are pending for too long.
@@ -69,14 +71,23 @@ const passesLink = "/console/passes"
 
 func loadOverview(c *Console, r *request) (any, error) {
 	o, err := overview.Read(r, c.ledger, overview.Options{
-		Interval: c.options.Interval, Most: c.options.Most, Paused: c.options.Effects.Paused,
-		StoreFlag: c.view(r).StoreFlag(),
+		Interval: c.options.Interval, Most: c.options.Most, Paused: c.pausedHere(),
+		StoreFlag: c.view(r).StoreFlag(), File: c.options.Location.IsFile(), Rules: c.options.Rules,
+		Unperformable: c.unperformable(r),
 	})
 	newest, endsErr := c.ledger.Operations.Ends(r, ledger.Cursor{}, c.options.Ends)
 	p := overviewPage{
 		Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial,
 	}
 	return p, errors.Join(err, endsErr)
+}
+
+// unperformable is what the workers cannot perform now, as far as it is known.
+func (c *Console) unperformable(ctx context.Context) []overview.Unperformable {
+	if c.options.Unperformable == nil {
+		return nil
+	}
+	return c.options.Unperformable(ctx)
 }
 
 func tiles(o overview.Overview) []tile {
@@ -187,42 +198,30 @@ func passTiles(o overview.Overview) []tile {
 	return []tile{pass, webhook}
 }
 
-// attention is the overview's problems, and what is on its way to become one.
+// attention is the overview's problems, and behind them what needs no operator yet.
 func (c *Console) attention(o overview.Overview) []attention {
 	var all []attention
-	for _, problem := range o.Problems {
+	for i, problem := range slices.Concat(o.Problems, o.Notes) {
 		a := attention{
 			Tone: phrase.Warn, Words: phrase.Sentence(problem.Words), Command: problem.Command,
-			Link: overviewLinks[problem.About], Playbook: problem.Playbook, Needs: true,
+			Link: overviewLinks[problem.About], Playbook: problem.Playbook, Needs: i < len(o.Problems),
 		}
-		if problem.About == overview.AboutJobs {
+		switch problem.About {
+		case overview.AboutJobs:
 			a.Tone, a.Link = phrase.Bad, link("/console/operation", theKey, string(problem.Operation))
-		}
-		if problem.About == overview.AboutDead {
+		case overview.AboutUnmatched:
+			a.Link = link("/console/operation", theKey, string(problem.Operation))
+		case overview.AboutDead:
 			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)
-		}
-		if problem.About == overview.AboutPause {
+		case overview.AboutPause:
 			a.Detail = c.pausedBy(o)
+		case overview.AboutFailing:
+			a.Link = receiverAddress(problem.Receiver)
+			if !a.Needs {
+				a.Groups = failureGroups(o.Effects.Errors, failingAddress)
+			}
 		}
 		all = append(all, a)
-	}
-	if o.Paused && !isProblem(o, overview.AboutPause) {
-		paused := attention{
-			Tone: phrase.Warn, Words: "Effects are paused: they are planned, and none is run", Link: "/console/effects",
-			Detail: c.pausedBy(o),
-		}
-		behind := slices.IndexFunc(all, func(a attention) bool { return a.Tone != phrase.Bad })
-		if behind < 0 {
-			behind = len(all)
-		}
-		all = slices.Insert(all, behind, paused)
-	}
-	if o.Effects.Failing > 0 {
-		all = append(all, attention{
-			Tone: phrase.Warn, Words: phrase.Counted(o.Effects.Failing, "effect") +
-				" failed at the last attempt, and will be tried again",
-			Groups: failureGroups(o.Effects.Errors, failingAddress), Link: overviewLinks[overview.AboutEffects],
-		})
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
@@ -27,7 +26,7 @@ func loadPasses(c *Console, r *request) (any, error) {
 	p := passesPage{
 		Pass: last, Took: last.Ended.Sub(last.Began), Every: c.options.Interval,
 		Late:   !last.IsZero() && now.Sub(last.Ended) >= overview.LateAfter(c.options.Interval),
-		Paused: c.options.Effects.Paused || last.Effects == ledger.EffectsPaused,
+		Paused: c.pausedHere() || last.Effects == ledger.EffectsPaused,
 	}
 	view := c.view(r)
 	p.Remedies = []remedy{
@@ -39,29 +38,26 @@ func loadPasses(c *Console, r *request) (any, error) {
 	return p, nil
 }
 
-// unpause is how to end a pause: by a setting, which is nothing that a ledger holds.
-func (c *Console) unpause() []remedy {
-	serve := remedy{
-		Label: "End the pause of serve", Line: "OPLEDGER_EFFECTS_PAUSED=false " +
-			cmp.Or(c.options.Serve, "opledger serve"+c.options.Effects.StoreFlag()),
-		Explains: "This ledger is a SQLite file, which opledger serve works on. Start serve again without the pause.",
-	}
+// unpause is how to end a pause that by says: serve ends its own, and of a deployment a setting does.
+func (c *Console) unpause(r *request, by string) []remedy {
 	if c.options.Location.IsFile() {
-		return []remedy{serve}
+		return c.remedies(subject{PausedBy: by, view: c.view(r)})
 	}
-	serve.Explains = "If opledger serve works on this ledger: start it again without the pause."
 	return []remedy{{
 		Label: "End the pause of a deployment", Line: "terraform -chdir=infra apply -var effects_paused=false",
 		Explains: "This ledger is in Firestore, which deployed functions work on. Effects that are due then run within " +
 			"about an interval.",
-	}, serve}
+	}, {
+		Label: "End the pause of serve", Line: "unset OPLEDGER_EFFECTS_PAUSED",
+		Explains: "If opledger serve works on this ledger: start it again where it was started, with its own variables.",
+	}}
 }
 
 // pause returns whether effects are paused, as far as it is known, and who says so.
 func (c *Console) pause(r *request) (paused bool, by string, err error) {
 	last, now, err := c.ledger.Passes.Last(r)
 	o := overview.Overview{At: now, LastPass: last}
-	paused = c.options.Effects.Paused || last.Effects == ledger.EffectsPaused
+	paused = c.pausedHere() || last.Effects == ledger.EffectsPaused
 	if paused {
 		by = c.pausedBy(o)
 	}

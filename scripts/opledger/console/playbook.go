@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/opledger/opledger/infra/playbooks"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 )
 
 // playbookPath is the page of a playbook. It needs no network and no ledger.
@@ -23,7 +24,7 @@ const playbookPath = "/console/playbook"
 // playbookIndex is the name of the page that lists all.
 const playbookIndex = "README"
 
-func loadPlaybook(_ *Console, r *request) (any, error) {
+func loadPlaybook(c *Console, r *request) (any, error) {
 	name := r.query.Get(theKey)
 	markdown, err := playbooks.Read(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
@@ -31,6 +32,9 @@ func loadPlaybook(_ *Console, r *request) (any, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.options.Location.IsFile() {
+		markdown = playbooks.ForFile(markdown, phrase.ShellWord(c.options.Location.String()))
 	}
 	return renderMarkdown(markdown)
 }

@@ -15,12 +15,16 @@ const (
 	firestoreReceiverRows = 250
 )
 
+// receiverAddress is the page of the effects that a receiver gets; of one that is not known, of all.
+func receiverAddress(receiver string) string { return link(receiversPath, "receiver", receiver) }
+
 // shownEffects is how many of a group the page names.
 const shownEffects = 5
 
 // receiversPage is what receivers.html shows.
 type receiversPage struct {
 	Groups  []receiverGroup
+	Only    string // the receiver that alone is shown; empty: all are
 	Partial bool
 	Open    ledger.Total // of all effects
 	Paused  string       // why none is run; empty: they are not paused
@@ -46,17 +50,20 @@ func loadReceivers(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := receiversPage{Partial: all.Partial, Broken: all.Broken}
+	p := receiversPage{Partial: all.Partial, Broken: all.Broken, Only: r.query.Get("receiver")}
 	if p.Open, err = c.ledger.Effects.CountOpen(r); err != nil {
 		return nil, err
 	}
 	paused, by, err := c.pause(r)
 	if paused {
-		p.Paused, p.Unpause = by, c.unpause()
+		p.Paused, p.Unpause = by, c.unpause(r, by)
 	}
 	view := c.view(r)
 	view.Paused = paused
 	for _, group := range all.Groups {
+		if p.Only != "" && group.Receiver != p.Only {
+			continue
+		}
 		troubled := append(append([]ledger.Effect{}, group.Dead...), group.Failing...)
 		shown := receiverGroup{
 			Group: group, Errors: phrase.GroupFailures(troubled), Some: troubled[:min(shownEffects, len(troubled))],

@@ -13,7 +13,7 @@ type settingsPage struct {
 
 // loadSettings needs no ledger: one that cannot be read says nothing to compare with.
 func loadSettings(c *Console, r *request) (any, error) {
-	p, here := settingsPage{Settings: c.options.Settings}, c.options.Effects.Paused
+	p, here := settingsPage{Settings: c.options.Settings}, c.pausedHere()
 	last, _, err := c.ledger.Passes.Last(r)
 	if err != nil {
 		return p, nil

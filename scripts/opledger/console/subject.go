@@ -27,7 +27,9 @@ type subject struct {
 	Group *receivers.Group
 	// Intent is the submitter's; nil: none.
 	Intent *ledger.Intent
-	view   phrase.EffectView
+	// PausedBy says who says that effects are paused, where the subject is the pause; empty: it is another.
+	PausedBy string
+	view     phrase.EffectView
 }
 
 // storySubject is the operation that a story is about.
@@ -46,7 +48,8 @@ func (s subject) with(e ledger.Effect) subject {
 
 // ofOperation reports whether the subject is an operation itself.
 func (s subject) ofOperation() bool {
-	return s.Effect.Name == "" && s.Delivery == nil && s.Group == nil && s.Intent == nil
+	return s.Effect.Name == "" && s.Delivery == nil && s.Group == nil && s.Intent == nil &&
+		s.PausedBy == ""
 }
 
 // isJob reports whether the subject is a job, or an effect of it.
@@ -68,6 +71,8 @@ func (s subject) withheld() bool {
 // Seen is what a question was asked about, in words. While it stays the same, so does the answer.
 func (s subject) Seen() string {
 	switch {
+	case s.PausedBy != "":
+		return "paused"
 	case s.Intent != nil:
 		return phrase.IntentState(*s.Intent)
 	case s.Group != nil:

@@ -34,16 +34,21 @@ func (d *Decider) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&d.By, "by", "", "who decided (default the user of this machine)")
 }
 
-// deciding opens the ledger for record. It refuses a decision without a reason, and fills in who
-// decided.
-func (d *Decider) deciding(ctx context.Context, record func(open.Writer) error) (err error) {
+// Complete refuses a decision without a reason, and fills in who decided.
+func (d *Decider) Complete() (err error) {
 	if strings.TrimSpace(d.Why) == "" {
 		return terminal.Usage(errors.New("--reason: give the reason; it is recorded"))
 	}
 	if d.By == "" {
-		if d.By, err = terminal.OperatorName(); err != nil {
-			return err
-		}
+		d.By, err = terminal.OperatorName()
+	}
+	return err
+}
+
+// deciding opens the ledger for record, once the decision is complete.
+func (d *Decider) deciding(ctx context.Context, record func(open.Writer) error) error {
+	if err := d.Complete(); err != nil {
+		return err
 	}
 	change := open.Change
 	if d.AsksGemini {

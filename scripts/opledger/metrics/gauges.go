@@ -20,6 +20,9 @@ import (
 type Watched struct {
 	Ledger   ledger.Reading
 	Interval time.Duration // between two passes
+	// Rules are as in [overview.Options], and Unperformable returns what is there; nil: nothing.
+	Rules         []string
+	Unperformable func(context.Context) []overview.Unperformable
 	// File is the SQLite file; empty: the ledger is in Firestore.
 	File string
 	Now  func() time.Time
@@ -28,6 +31,9 @@ type Watched struct {
 
 // Watch shows the state of a ledger from now on.
 func (m *Metrics) Watch(w Watched) {
+	if w.Unperformable == nil {
+		w.Unperformable = func(context.Context) []overview.Unperformable { return nil }
+	}
 	g := &gauges{Watched: w, every: readFile}
 	if w.File == "" {
 		g.every = readFirestore
@@ -78,7 +84,9 @@ func (g *gauges) read() {
 	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
 	defer cancel()
 	g.last = nil
-	o, err := overview.Read(ctx, g.Ledger, overview.Options{Interval: g.Interval, Most: most})
+	o, err := overview.Read(ctx, g.Ledger, overview.Options{
+		Interval: g.Interval, Most: most, File: g.File != "", Rules: g.Rules, Unperformable: g.Unperformable(ctx),
+	})
 	if err == nil {
 		g.show(o)
 		err = errors.Join(g.showPending(ctx), g.showJobs(ctx))

@@ -61,6 +61,8 @@ type Reading struct {
 	*ledger.Ledger
 	Store ledger.Store
 	Where Location
+	// Rules are the names of the effects that the process which began last can perform; nil: none has stored them.
+	Rules []string
 }
 
 // Read opens an existing ledger for a command with settings T that changes nothing: what is not set is
@@ -95,6 +97,7 @@ func unplanned[T any](
 		noteDefaults(outside, err)
 	case stored.IsZero():
 	default:
+		r.Rules = stored.RuleNames()
 		if set := late.StuckAfter; set != nil && !reflect.DeepEqual(late, own) {
 			outside.Note("OPLEDGER_STUCK_AFTER: it is %v here; what the ledger has stored decides what is late", *set)
 		}
@@ -128,7 +131,7 @@ func Write(
 	}
 	options.Log, options.FollowPause = logging.New(outside.Err, ""), true
 	options.WakeForSteps = func(ctx context.Context) error {
-		_, err := where.AskServe(ctx, "/sweep")
+		_, err := where.AskServe(ctx, "/sweep", nil)
 		if err != nil {
 			outside.Note("%v: open effects here wait for its next sweep, at its start or at its interval", err)
 		}

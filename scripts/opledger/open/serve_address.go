@@ -1,6 +1,7 @@
 package open
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -18,7 +19,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/httpfunc"
 )
 
 // A ServeAddress says where one run of serve answers that has a ledger in a file, for the commands on it.
@@ -96,7 +99,7 @@ func (a ServeAddress) proves(ctx context.Context, client *http.Client) bool {
 	defer cancel()
 	nonce := rand.Text()
 	var health struct{ Proof string }
-	body, err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "")
+	body, err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "", nil)
 	return err == nil && json.Unmarshal(body, &health) == nil && server.Proves(a.Key, nonce, health.Proof)
 }
 
@@ -118,9 +121,9 @@ func (a ServeAddress) refuses(ctx context.Context) bool {
 // ErrNoServe: no serve runs on the ledger.
 var ErrNoServe = errors.New("no opledger serve runs on this ledger")
 
-// AskServe sends a POST without a body to a serve that runs on the ledger, and returns its answer. The
-// error is ErrNoServe where none runs.
-func (l Location) AskServe(ctx context.Context, path string) ([]byte, error) {
+// AskServe sends a POST to a serve that runs on the ledger, and returns its answer. body is sent as JSON; nil: none is.
+// The error is ErrNoServe where none runs, and wraps an *httpfunc.Error where it refused.
+func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, error) {
 	client := newServeClient()
 	defer client.CloseIdleConnections()
 	for _, file := range l.addressFiles() {
@@ -128,18 +131,52 @@ func (l Location) AskServe(ctx context.Context, path string) ([]byte, error) {
 		if !ok || !address.proves(ctx, client) {
 			continue
 		}
-		body, err := askAt(ctx, client, http.MethodPost, address.URL+path, address.Key)
+		answer, err := askAt(ctx, client, http.MethodPost, address.URL+path, address.Key, body)
 		if err != nil {
 			return nil, fmt.Errorf("asking serve on %s: %w", address.URL, err)
 		}
-		return body, nil
+		return answer, nil
 	}
 	return nil, ErrNoServe
 }
 
-// askAt sends a request without a body. An answer other than 200 is an error.
-func askAt(ctx context.Context, client *http.Client, method, url, key string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, url, nil)
+// Unperformable asks a serve that runs on the ledger what it cannot perform now. Where none runs, or it cannot say so,
+// nothing is known.
+func (l Location) Unperformable(ctx context.Context) (found []overview.Unperformable) {
+	answer, err := l.AskServe(ctx, "/unperformable", nil)
+	if err != nil || json.Unmarshal(answer, &found) != nil {
+		return nil
+	}
+	return found
+}
+
+// ResumeEffects has a serve that runs on the ledger end its pause of effects, and reports whether it had one.
+func (l Location) ResumeEffects(ctx context.Context) (ended bool, err error) {
+	said, err := l.AskServe(ctx, "/resume", nil)
+	if errors.Is(err, ErrNoServe) {
+		return false, fmt.Errorf("%w: start it with its variables, and without OPLEDGER_EFFECTS_PAUSED", err)
+	}
+	var answer struct{ Ended bool }
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	if err != nil {
+		return false, fmt.Errorf("ending the pause of effects: %w", err)
+	}
+	return answer.Ended, nil
+}
+
+// askAt sends a request. An answer other than 200 is an *httpfunc.Error.
+func askAt(ctx context.Context, client *http.Client, method, url, key string, body any) ([]byte, error) {
+	var sent io.Reader = http.NoBody
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		sent = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, url, sent)
 	if err != nil {
 		return nil, err
 	}
@@ -150,10 +187,19 @@ func askAt(ctx context.Context, client *http.Client, method, url, key string) ([
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	said, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	err = errors.Join(err, answer.Body.Close())
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(body)))
+		return nil, refusal(answer, said)
 	}
-	return body, err
+	return said, err
+}
+
+// refusal is the error of an answer other than 200.
+func refusal(answer *http.Response, said []byte) error {
+	var refused struct{ Error *httpfunc.Error }
+	if json.Unmarshal(said, &refused) != nil || refused.Error == nil {
+		return &httpfunc.Error{Status: answer.StatusCode, Message: answer.Status + ": " + strings.TrimSpace(string(said))}
+	}
+	return refused.Error
 }

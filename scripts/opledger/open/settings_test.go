@@ -44,11 +44,21 @@ func newPublisher(t *testing.T) *publisher {
 // serves starts serve on the file, with the effect publish and a retention of its own.
 func (p *publisher) serves(t *testing.T, f commandtest.File, args ...string) commandtest.Served {
 	t.Helper()
-	return commandtest.Serving(t, []string{
+	return commandtest.Serving(t, p.variables(f), args...)
+}
+
+// servesWith is serves with one more variable.
+func (p *publisher) servesWith(t *testing.T, f commandtest.File, variable string) commandtest.Served {
+	t.Helper()
+	return commandtest.Serving(t, append(p.variables(f), variable), "--schedule=false")
+}
+
+func (p *publisher) variables(f commandtest.File) []string {
+	return []string{
 		"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "OPLEDGER_RETENTION=72h",
 		"OPLEDGER_SERVE_TOKEN=", // it makes one
 		"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: '" + p.url + "/secret-path'}]",
-	}, args...)
+	}
 }
 
 // statuses are the effects of an operation, by name.
@@ -145,6 +155,88 @@ func TestFreshShellReconciles(t *testing.T) {
 		"GEMINI_API_KEY")
 	s.Stop()
 	commandtest.Run(t, nil, "reconcile", "--store", f.Store()).Want(t, terminal.ExitUsage, "GEMINI_API_KEY")
+}
+
+// TestFreshShellAsksGemini: a look-up and a cancellation in a shell without an API key are made by the serve that runs
+// on the ledger, and an answer is one; without a serve the command says what to set [L7].
+func TestFreshShellAsksGemini(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	sim, variables := commandtest.FakeGemini(t, f)
+	name := commandtest.Batch(t, sim, "runs", geminisim.StateRunning)
+	f.Register(name, "batches/gone")
+	s := commandtest.Serving(t, append(variables, "OPLEDGER_SERVE_TOKEN="), "--schedule=false")
+	run := func(args ...string) commandtest.Said {
+		return commandtest.Run(t, nil, append(args, "--store", f.Store())...)
+	}
+	run("reconcile", name).Want(t, terminal.ExitDone, "asked Gemini, with its settings").Says(t,
+		name+" is RUNNING at Gemini")
+	run("reconcile", "batches/gone").Want(t, terminal.ExitFailed, "looking up batches/gone at Gemini (not-found)")
+	run("reconcile", "batches/none").Want(t, terminal.ExitFailed,
+		"the ledger has no such operation")
+	run("cancel", name, "--by", "kim", "--reason", "wrong").Want(t, terminal.ExitDone).Says(t, "requested by kim at ",
+		"Gemini was asked")
+	if err := sim.SetState(name, geminisim.StateCancelled); err != nil {
+		t.Fatal(err)
+	}
+	var answer map[string]any
+	commandtest.OneObject(t, run("reconcile", name, "--json").Want(t, terminal.ExitDone).Out, &answer)
+	if answer["operation"] != name || answer["state"] != "CANCELLED" {
+		t.Errorf("%v", answer)
+	}
+	s.Stop()
+	for _, args := range [][]string{{"reconcile", name}, {"cancel", name, "--reason", "r"}} {
+		run(args...).Want(t, terminal.ExitUsage, "GEMINI_API_KEY: it is not set")
+	}
+}
+
+// TestFreshShellEndsPause: a shell without serve's settings ends the pause of the serve that runs on the ledger, which
+// performs what waited; without a serve the command says how. Effects that no rule is for, as after a start of serve
+// without its settings, need an operator until one has theirs [G5].
+func TestFreshShellEndsPause(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	run := func(args ...string) commandtest.Said {
+		return commandtest.Run(t, nil, append(args, "--store", f.Store())...)
+	}
+	s := p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true")
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	run("register", "batches/a").Want(t, terminal.ExitDone)
+	run("status").Want(t, terminal.ExitDone).Says(t, "NEEDS NONE YET", "effects are paused",
+		"opledger resume --effects --store "+f.Store())
+	s.Stop()
+	run("resume", "--effects").Want(t, terminal.ExitFailed,
+		"no opledger serve runs on this ledger: start it with its variables")
+	bare := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_SERVE_TOKEN="}, "--schedule=false")
+	run("status").Want(t, terminal.ExitFailed,
+		"1 effect of the rule publish wait, and OPLEDGER_EFFECTS of the workers has no such rule").Says(t,
+		"opledger show batches/a", "effects-unknown")
+	bare.Stop()
+	s = p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true")
+	run("resume", "--effects", "jobs/a").Want(t, terminal.ExitUsage, "--effects and no job")
+	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "the pause has ended", "unset OPLEDGER_EFFECTS_PAUSED")
+	run("wait", "batches/a", "--timeout", "1m").Want(t, terminal.ExitDone)
+	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
+	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "serve was not paused")
+	s.Stop()
+}
+
+// TestStatusOfServe: status says what the serve that runs on the ledger cannot perform, as the Overview of its console.
+func TestStatusOfServe(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	s := commandtest.Serving(t, []string{
+		"OPLEDGER_STORE=" + f.Store(),
+		"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: 'https://127.0.0.1:1/x'}]",
+	})
+	const says = "the effect publish cannot be performed now: "
+	commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed, says).Says(t, "effects-failing")
+	_, page := commandtest.Fetch(t, "GET", s.URL+"/", "")
+	if !strings.Contains(page, "The effect publish cannot be performed") {
+		t.Errorf("%s", page)
+	}
+	s.Stop()
+	commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitDone)
 }
 
 // TestReadersTakeSettings: status, show and the console judge by what the ledger has stored, where a variable

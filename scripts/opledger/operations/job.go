@@ -90,10 +90,11 @@ func (v jobView) lines(out *terminal.Table) {
 	for _, failure := range p.Failures {
 		out.Line("  not done", phrase.NotDone(failure))
 	}
+	out.Field("  unmatched", phrase.Unmatched(p))
 	for _, object := range []struct {
 		label string
 		job.Object
-	}{{"  results", p.Output.Results}, {"  failed", p.Output.Failed}, {"  unmatched", p.Output.Unmatched}} {
+	}{{"  results", p.Output.Results}, {"  failed", p.Output.Failed}} {
 		if object.Name != "" {
 			out.Line(object.label, fmt.Sprintf("%s/%s, %s", phrase.Safe(p.Storage), phrase.Safe(object.Name),
 				phrase.Bytes(object.Size)))

@@ -1,10 +1,14 @@
 package operations
 
 import (
+	"context"
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
+	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -34,14 +38,25 @@ func NewPause(outside terminal.Environment) *cobra.Command {
 // NewResume makes opledger resume.
 func NewResume(outside terminal.Environment) *cobra.Command {
 	d := decision.Decider{Outside: outside}
+	var effects bool
 	cmd := &cobra.Command{
 		Use:   "resume JOB --reason TEXT",
-		Short: "Let a job go on that was paused",
+		Short: "Let a job go on that was paused, or end the pause of effects",
 		Long: "Lets a job go on that starts nothing until someone resumes it: opledger show says why, and since when.\n" +
-			"Who resumed it, when and why is recorded. A job that was cancelled is not resumed.",
-		Example: "  opledger resume jobs/nightly-2026-11-23 --reason 'the answers are fine'",
-		Args:    terminal.Args(cobra.ExactArgs(1)),
+			"Who resumed it, when and why is recorded. A job that was cancelled is not resumed.\n\n" +
+			"With --effects it ends the pause of effects instead, of the opledger serve that runs on the ledger's file.\n" +
+			"That performs what is due at once, with its own settings. While OPLEDGER_EFFECTS_PAUSED is true for it, its\n" +
+			"next start pauses effects again. A deployment is not paused by serve: change its setting.",
+		Example: "  opledger resume jobs/nightly-2026-11-23 --reason 'the answers are fine'\n" +
+			"  opledger resume --effects",
+		Args: terminal.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if effects != (len(args) == 0) {
+				return terminal.Usage(errors.New("name the job, or give --effects and no job"))
+			}
+			if effects {
+				return resumeEffects(cmd.Context(), d.Outside)
+			}
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				stands, words, err := a.Resume(cmd.Context(), key, d.Decision)
 				return stands.JSON("resumed", map[string]any{"operation": key}), words, err
@@ -49,5 +64,25 @@ func NewResume(outside terminal.Environment) *cobra.Command {
 		},
 	}
 	d.Flags(cmd)
+	cmd.Flags().BoolVar(&effects, "effects", false,
+		"end the pause of effects, of the serve that runs on the ledger's file")
 	return cmd
+}
+
+// resumeEffects has the serve that runs on the ledger end its pause.
+func resumeEffects(ctx context.Context, outside terminal.Environment) error {
+	where, err := open.Find(outside)
+	if err != nil {
+		return terminal.Usage(err)
+	}
+	ended, err := where.ResumeEffects(ctx)
+	if err != nil {
+		return err
+	}
+	words := "serve was not paused: it performs what is due"
+	if ended {
+		words = "the pause has ended, and serve performs what is due; unset OPLEDGER_EFFECTS_PAUSED where serve is " +
+			"started, or its next start pauses effects again"
+	}
+	return outside.Print(map[string]bool{"ended": ended}, "%s", words)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +24,8 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 		Long: "Makes one pass over everything that is due. With NAME it looks one operation up, due or not, and\n" +
 			"applies Gemini's answer. Without a topic it runs due effects in this process, but none in a pause of\n" +
 			"opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.\n\n" +
-			"Where opledger serve runs on the ledger's file, the pass is made by it, with its settings and its API key.\n" +
-			"With --override-settings it is made here.",
+			"Where opledger serve runs on the ledger's file, it does either, with its settings and its API key. With\n" +
+			"--override-settings it is done here.",
 		Example: "  opledger reconcile\n" +
 			"  opledger reconcile batches/abc123",
 		Args: terminal.Args(cobra.MaximumNArgs(1)),
@@ -40,6 +41,11 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 			if len(args) == 0 && !outside.Override {
 				if summary, asked := passOfServe(ctx, outside); asked {
 					return printPass(outside, summary)
+				}
+			}
+			if len(args) == 1 && !outside.Override {
+				if answer, asked := lookUpByServe(ctx, outside, name); asked {
+					return printLookedUp(outside, answer)
 				}
 			}
 			settings, where, err := open.Parse[open.PassSettings](outside)
@@ -75,7 +81,7 @@ func passOfServe(
 	if err != nil {
 		return summary, false // the settings are read again, with what is wrong
 	}
-	answer, err := where.AskServe(ctx, "/reconcile")
+	answer, err := where.AskServe(ctx, "/reconcile", nil)
 	if err == nil {
 		err = json.Unmarshal(answer, &summary)
 	}
@@ -118,7 +124,41 @@ func reconcileOne(ctx context.Context, outside terminal.Environment, s *server.S
 	if err != nil {
 		return open.WithRemedy(err)
 	}
+	return printLookedUp(outside, server.NewLookedUp(receipt, words))
+}
+
+// printLookedUp prints what a look-up ended with.
+func printLookedUp(outside terminal.Environment, answer server.LookedUp) error {
+	if answer.Failed != "" {
+		return errors.New(answer.Failed)
+	}
 	return outside.Print(map[string]any{
-		"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
-	}, "%s", words)
+		"operation": answer.Operation, "state": answer.State, "outcome": answer.Outcome, "reason": answer.Reason,
+	}, "%s", answer.Words)
+}
+
+// lookUpByServe asks the serve that runs on the ledger to look an operation up. asked is false where none runs, or it
+// cannot, which stderr says.
+func lookUpByServe(
+	ctx context.Context, outside terminal.Environment, name open.OperationName,
+) (answer server.LookedUp, asked bool) {
+	where, err := open.Find(outside)
+	if err == nil {
+		name, err = name.In(ctx, outside)
+	}
+	if err != nil {
+		return answer, false // both are found again, with what is wrong
+	}
+	said, err := where.AskServe(ctx, "/reconcile?operation="+url.QueryEscape(string(name.Key)), nil)
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	switch {
+	case err == nil && answer.Operation != "":
+		outside.Note("serve on the ledger %s asked Gemini, with its settings", where)
+		return answer, true
+	case err != nil && !errors.Is(err, open.ErrNoServe):
+		outside.Note("%v: it is looked up here", err)
+	}
+	return answer, false
 }

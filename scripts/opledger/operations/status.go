@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,12 +36,14 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 		Long: "Shows the pending operations and their age, the open and the dead effects, the quarantine, the intents\n" +
 			"that wait, the operations that ended in two ways within the last week, the unregistered operations, and\n" +
 			"how the last reconcile pass ended. Then it lists the problems that need an operator, each with the\n" +
-			"command that shows more and its playbook, which infra/playbooks and the console have. It exits with 1 if\n" +
-			"there is one, and with 3 if the ledger could not be read.\n\n" +
-			"Among the problems are a dead effect, an effect that has failed for an hour, an operation that is\n" +
-			"pending for too long, one that is not registered an hour after its event, and a job that goes on only\n" +
-			"once someone has acted: it is held, or Gemini refuses its key. So is a last pass that ended three\n" +
-			"intervals ago. The interval is the one that the ledger has stored, unless\n" +
+			"command that shows more and its playbook, which infra/playbooks and the console have; then what needs none\n" +
+			"yet. The console's Overview has the same. It exits with 1 if an operator is needed, and with 3 if the\n" +
+			"ledger could not be read.\n\n" +
+			"Among the problems are a dead effect, an effect that has failed for an hour or whose rule no worker has,\n" +
+			"an operation that is pending for too long, one that is not registered an hour after its event, and a job\n" +
+			"that goes on only once someone has acted: it is held, or Gemini refuses its key. So are a last pass that\n" +
+			"ended three intervals ago, one whose look-ups Gemini did not answer, and what a serve that runs on the\n" +
+			"ledger's file cannot perform. The interval is the one that the ledger has stored, unless\n" +
 			"$OPLEDGER_INTERVAL is set. The webhook's health is from the last pass.\n\n" +
 			"The pause is that of the functions, or of opledger serve; $OPLEDGER_EFFECTS_PAUSED=true counts, too. A\n" +
 			"pause needs an operator once it has held an effect for an hour, or for three intervals if those are\n" +
@@ -57,6 +60,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			}
 			options := overview.Options{
 				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Effects.Paused,
+				File: l.Where.IsFile(), Rules: l.Rules,
 			}
 			if outside.Store != "" {
 				options.StoreFlag = " --store " + phrase.ShellWord(outside.Store)
@@ -67,6 +71,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			s := terminal.Screen{Width: outside.Width(false)}
 			var needs error
 			err = terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
+				options.Unperformable = l.Where.Unperformable(cmd.Context())
 				needs, err = status(cmd.Context(), w, l.Ledger, options, s, outside.JSON)
 				return err
 			})
@@ -143,12 +148,21 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 	err := errors.Join(out.End(), printFailures(w, s, o.Dead.Errors))
 	if len(o.Problems) == 0 {
 		_, sayErr := fmt.Fprintln(w, "\nnothing needs an operator")
-		return errors.Join(err, sayErr)
+		err = errors.Join(err, sayErr)
 	}
-	rows := [][]any{{"NEEDS AN OPERATOR", "COMMAND", "PLAYBOOK"}}
-	for _, p := range o.Problems {
-		rows = append(rows, []any{p.Words, p.Command, phrase.Safe(p.Playbook)})
+	return errors.Join(err, printProblems(w, "NEEDS AN OPERATOR", o.Problems),
+		printProblems(w, "NEEDS NONE YET", o.Notes))
+}
+
+// printProblems prints a list of problems, if there are any, as the console's Overview has them.
+func printProblems(w io.Writer, heading string, problems []overview.Problem) error {
+	if len(problems) == 0 {
+		return nil
 	}
-	_, sayErr := fmt.Fprintln(w)
-	return errors.Join(err, sayErr, terminal.Screen{}.Rows(w, rows))
+	rows := [][]any{{heading, "COMMAND", "PLAYBOOK"}}
+	for _, p := range problems {
+		rows = append(rows, []any{p.Words, cmp.Or(p.Command, "-"), phrase.Safe(p.Playbook)})
+	}
+	_, err := fmt.Fprintln(w)
+	return errors.Join(err, terminal.Screen{}.Rows(w, rows))
 }

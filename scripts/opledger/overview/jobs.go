@@ -67,8 +67,37 @@ func (o *Overview) readStopped(ctx context.Context, l ledger.Reading, rec operat
 			open = append(open, part.Part)
 		}
 	}
-	o.stopped(progress.Of(j.Job, rec, open, ledger.RunningBatches{}))
+	p := progress.Of(j.Job, rec, open, ledger.RunningBatches{})
+	o.stopped(p)
+	o.unmatched(p)
 	return nil
+}
+
+// readEndedJobs notes what is to be known of the jobs that ended lately, of the newest.
+func (o *Overview) readEndedJobs(ctx context.Context, l ledger.Reading, most int) error {
+	ended := slices.DeleteFunc(operation.States(), func(s operation.State) bool { return !s.Terminal() })
+	page, err := l.Operations.List(ctx, ledger.Filter{Collection: operation.Jobs, States: ended, Limit: most})
+	for _, rec := range page.Items {
+		if o.At.Sub(rec.SettledAt) > UnmatchedFor {
+			continue
+		}
+		j, readErr := l.Jobs.Read(ctx, rec.Key)
+		if unreadable, is := errors.AsType[ledger.Broken](readErr); is {
+			o.Broken = append(o.Broken, unreadable)
+		} else if readErr == nil {
+			o.unmatched(progress.Of(j.Job, rec, nil, ledger.RunningBatches{}))
+		} else if !errors.Is(readErr, ledger.ErrNoJob) { // it may have expired
+			err = errors.Join(err, readErr)
+		}
+	}
+	return err
+}
+
+// unmatched notes a job with lines of results that answer no request.
+func (o *Overview) unmatched(p progress.Progress) {
+	if words := phrase.Unmatched(p); words != "" {
+		o.Jobs.Unmatched = append(o.Jobs.Unmatched, UnmatchedJob{p.Key, words})
+	}
 }
 
 // stopped notes a job if it goes on only once an operator has acted.

@@ -31,14 +31,20 @@ type Overview struct {
 	// LastPass is how the last reconcile pass ended, with the webhook's health as it saw it; the zero
 	// Pass where none has reported.
 	LastPass ledger.Pass `json:"lastPass,omitzero"`
-	Refused  Refused     `json:"refused"`
+	// Unanswered are the look-ups of the last pass that made some, if Gemini answered none of them.
+	Unanswered *ledger.Unanswered `json:"unanswered,omitempty"`
+	Refused    Refused            `json:"refused"`
 	// Paused: the ledger, or the process that reads, says that effects are paused.
 	Paused    bool      `json:"paused"`
 	Conflicts Conflicts `json:"conflicts"`
 	Problems  []Problem `json:"problems"` // what needs an operator, the most urgent first
+	// Notes need no operator yet: what is on its way to become a problem, or was asked for.
+	Notes []Problem `json:"notes,omitempty"`
 	// Partial: a list was longer than what was read of it, so that there may be more problems.
 	Partial bool            `json:"partial"`
 	Broken  []ledger.Broken `json:"broken,omitempty"`
+
+	rules []string // Options.Rules
 }
 
 // Options say how much is read, and what is late.
@@ -46,8 +52,20 @@ type Options struct {
 	Interval time.Duration // between two passes
 	Most     int           // documents of each list that are read; positive
 	Paused   bool          // the settings of the process that reads say so
+	// File: the ledger is a file, which opledger serve works on.
+	File bool
+	// Rules are the names of the effects that a worker can perform; nil: they are not known.
+	Rules []string
+	// Unperformable is what a running serve cannot perform now.
+	Unperformable []Unperformable
 	// StoreFlag follows the commands, such as " --store sqlite:demo.db"; empty: they find the ledger by themselves.
 	StoreFlag string
+}
+
+// An Unperformable is something that a serve cannot do now, by its settings.
+type Unperformable struct {
+	Words    string `json:"words"`
+	Playbook string `json:"playbook"`
 }
 
 // Pending is what is waited for.
@@ -78,8 +96,21 @@ type Effects struct {
 	// Failing counts those of the ones due next whose last attempt failed, and Errors groups them.
 	Failing int                   `json:"failing"`
 	Errors  []phrase.FailureGroup `json:"errors"`
+	// FailingFirst is the operation of the first of the Failing.
+	FailingFirst operation.Key `json:"failingFirst,omitempty"`
+	// Unknown are those of the ones due next whose rule no worker has: the first of each name.
+	Unknown []UnknownEffect `json:"unknown,omitempty"`
 	// Long are those that have been failing for FailingFor or longer.
 	Long Failing `json:"failingLong"`
+	more bool    // there are more open ones than were read
+}
+
+// An UnknownEffect is open effects of a rule that no worker has: they wait until one has it.
+type UnknownEffect struct {
+	Name string `json:"name"` // of the rule
+	// Count is how many of the effects that were read are of it, and Operation that of the first.
+	Count     int           `json:"count"`
+	Operation operation.Key `json:"operation"`
 }
 
 // Failing are open effects that have been failing for FailingFor or longer.
@@ -135,6 +166,18 @@ type Jobs struct {
 	ledger.Total
 	// Stopped are those that go on only once an operator has acted: of the newest, and all that are held.
 	Stopped []StoppedJob `json:"stopped,omitempty"`
+	// Unmatched are those with lines of results that answer no request [J9]: of the newest that were read, and in a file
+	// of those that ended within UnmatchedFor.
+	Unmatched []UnmatchedJob `json:"unmatched,omitempty"`
+}
+
+// UnmatchedFor is how long an ended job with lines of results that answer no request stays among the problems.
+const UnmatchedFor = 24 * time.Hour
+
+// An UnmatchedJob is a job with lines of results that answer no request.
+type UnmatchedJob struct {
+	Key   operation.Key `json:"key"`
+	Words string        `json:"words"` // how many, and where they are
 }
 
 // A StoppedJob is a job that opledger holds, or whose batches Gemini refuses for its key.
@@ -159,7 +202,7 @@ const ConflictsFor = 7 * 24 * time.Hour
 // Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins
 // the store's for each.
 func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, error) {
-	o := Overview{Paused: options.Paused}
+	o := Overview{Paused: options.Paused, rules: options.Rules}
 	if err := o.readPass(ctx, r); err != nil {
 		return o, err
 	}
@@ -169,6 +212,9 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 		o.readConflicts, o.readUnregistered, o.readJobs,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
+	}
+	if options.File { // from Firestore these would be too many reads
+		err = errors.Join(err, o.readEndedJobs(ctx, r, options.Most))
 	}
 	seen := map[ledger.Path]bool{} // several lists may have the same document
 	o.Broken = slices.DeleteFunc(o.Broken, func(b ledger.Broken) bool {

@@ -90,17 +90,25 @@ func TestJudgePause(t *testing.T) {
 	}
 	holds.judge(Options{Interval: 5 * time.Minute})
 	want := []Problem{{
-		AboutPause, "effects are paused, and the first of 3 has waited for 1h00m: end the pause once you can",
-		"opledger show batches/a", "overdue", "",
+		About:   AboutPause,
+		Words:   "effects are paused, and the first of 3 has waited for 1h00m, that of batches/a: end the pause once you can",
+		Command: "opledger show batches/a", Playbook: "overdue",
 	}}
 	if !slices.Equal(holds.Problems, want) {
 		t.Errorf("%+v", holds.Problems)
+	}
+	holds.judge(Options{Interval: 5 * time.Minute, File: true, StoreFlag: " --store sqlite:demo.db"})
+	if got := holds.Problems[0].Command; got != "opledger resume --effects --store sqlite:demo.db" {
+		t.Errorf("the command of a file: %s", got)
 	}
 	for _, since := range []time.Time{{}, now.Add(time.Second - time.Hour)} { // without any, what is open backs off
 		quiet := holds
 		quiet.Effects.ClaimableSince = since
 		if quiet.judge(Options{Interval: 5 * time.Minute}); len(quiet.Problems) != 0 {
 			t.Errorf("since %v: %+v", since, quiet.Problems)
+		}
+		if n := quiet.Notes; len(n) != 1 || n[0].About != AboutPause || n[0].Playbook == "" || n[0].Command == "" {
+			t.Errorf("since %v: %+v", since, n)
 		}
 	}
 }

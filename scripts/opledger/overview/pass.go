@@ -20,6 +20,7 @@ func (o *Overview) readPass(ctx context.Context, l ledger.Reading) error {
 		o.Broken = append(o.Broken, unreadable)
 		return nil
 	}
+	o.Unanswered = o.LastPass.Unanswered
 	o.Paused = o.Paused || o.LastPass.Effects == ledger.EffectsPaused
 	return err
 }

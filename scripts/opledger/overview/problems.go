@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -26,6 +27,10 @@ const (
 	AboutLate         = "late operations"
 	AboutUnregistered = "unregistered operations"
 	AboutJobs         = "jobs"
+	AboutSettings     = "settings"
+	AboutGemini       = "Gemini"
+	AboutUnknown      = "effects without a rule"
+	AboutUnmatched    = "unmatched results"
 )
 
 // A Problem needs an operator.
@@ -37,6 +42,8 @@ type Problem struct {
 	Playbook string `json:"playbook,omitempty"`
 	// Operation is the one that the problem is about; empty: several, or none.
 	Operation operation.Key `json:"operation,omitempty"`
+	// Receiver is the host that the failing effects go to; empty: it is not known, or the problem is another.
+	Receiver string `json:"receiver,omitempty"`
 }
 
 // playbooks are those of what a Problem is about, where not the problem itself decides.
@@ -45,25 +52,35 @@ var playbooks = map[string]string{
 	AboutPending: "overdue", AboutQuarantine: "quarantined", AboutIntents: "unbound", AboutDocuments: "newer",
 	AboutFailing: "effects-failing-long", AboutLate: "stuck", AboutUnregistered: "unmatched",
 	AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled", AboutJobs: "jobs",
+	AboutGemini: "behind", AboutUnknown: "effects-unknown", AboutUnmatched: "jobs", AboutSettings: "effects-failing",
 }
 
 // An adder adds a problem, if it is one.
 type adder func(is bool, about, command, format string, args ...any)
 
-// judge fills in the Problems.
+// adding returns an adder to a list. A command that is empty stays so, and one that reads no ledger names none.
+func adding(list *[]Problem, storeFlag string) adder {
+	return func(is bool, about, command, format string, args ...any) {
+		if !is {
+			return
+		}
+		p := Problem{About: about, Words: fmt.Sprintf(format, args...), Playbook: playbooks[about]}
+		if command != "" {
+			p.Command = "opledger " + command
+		}
+		if command != "" && about != AboutWebhook {
+			p.Command += storeFlag
+		}
+		*list = append(*list, p)
+	}
+}
+
+// judge fills in the Problems and the Notes.
 func (o *Overview) judge(options Options) {
 	interval := options.Interval
 	overdue := ledger.Settings{Interval: interval}.OverdueAfter()
-	o.Problems = []Problem{}
-	var add adder = func(is bool, about, command, format string, args ...any) {
-		if is {
-			o.Problems = append(o.Problems, Problem{About: about, Words: fmt.Sprintf(format, args...),
-				Command: "opledger " + command, Playbook: playbooks[about]})
-			if about != AboutWebhook { // whose command reads no ledger
-				o.Problems[len(o.Problems)-1].Command += options.StoreFlag
-			}
-		}
-	}
+	o.Problems, o.Notes = []Problem{}, nil
+	add := adding(&o.Problems, options.StoreFlag)
 	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
 	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
 	for _, stopped := range o.Jobs.Stopped {
@@ -71,8 +88,18 @@ func (o *Overview) judge(options Options) {
 			stopped.Why)
 		o.Problems[len(o.Problems)-1].Operation = stopped.Key
 	}
-	o.judgeEffects(late, add)
+	for _, job := range o.Jobs.Unmatched {
+		add(true, AboutUnmatched, "results "+phrase.ShellWord(string(job.Key))+" --kind unmatched", "the job %s has %s",
+			phrase.Safe(string(job.Key)), job.Words)
+		o.Problems[len(o.Problems)-1].Operation = job.Key
+	}
+	for _, found := range options.Unperformable {
+		add(true, AboutSettings, "", "%s", phrase.Safe(found.Words))
+		o.instead(found.Playbook)
+	}
+	o.judgeEffects(options, late, add)
 	o.judgePass(interval, add)
+	o.judgeAnswers(add)
 	o.judgeRefused(add)
 	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
 		o.since(o.Pending.DueSince))
@@ -90,6 +117,29 @@ func (o *Overview) judge(options Options) {
 	add(o.Intents.Abandoned > 0, AboutIntents, "intent list", "%s given up: no operation was found",
 		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
+	o.note(options, late, adding(&o.Notes, options.StoreFlag))
+}
+
+// note adds what needs no operator yet: a pause that holds nothing for long, and effects that are tried again.
+func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
+	add(o.Paused && !late(o.Effects.ClaimableSince), AboutPause, o.endsPause(options),
+		"effects are paused: they are planned, and none is run")
+	if n := o.Effects.Failing; n > 0 {
+		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
+			phrase.Counted(n, "effect"))
+		o.Notes[len(o.Notes)-1].Playbook = "effects-failing"
+		if groups := o.Effects.Errors; len(groups) == 1 {
+			o.Notes[len(o.Notes)-1].Receiver = phrase.Receiver(groups[0].Failure)
+		}
+	}
+}
+
+// endsPause is the command that ends the pause of serve. Elsewhere a setting does, and the command shows what waits.
+func (o *Overview) endsPause(options Options) string {
+	if options.File {
+		return "resume --effects"
+	}
+	return show(o.Effects.First)
 }
 
 // instead names another playbook than the usual one for the problem that was just added.
@@ -97,16 +147,41 @@ func (o *Overview) instead(playbook string) { o.Problems[len(o.Problems)-1].Play
 
 // judgeEffects adds what an operator must do about effects that wait: nothing in a planned pause that is
 // short, as in any short wait.
-func (o *Overview) judgeEffects(late func(time.Time) bool, add adder) {
+func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add adder) {
 	first, since := show(o.Effects.First), o.Effects.ClaimableSince
 	waits := o.since(since)
-	add(o.Paused && late(since), AboutPause, first,
-		"effects are paused, and the first of %s has waited for %s: end the pause once you can", o.Effects.Open, waits)
+	add(o.Paused && late(since), AboutPause, o.endsPause(options),
+		"effects are paused, and the first of %s has waited for %s, that of %s: end the pause once you can", o.Effects.Open,
+		waits, phrase.Safe(string(o.Effects.First)))
 	add(!o.Paused && late(since), AboutEffects, first,
 		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)
 	long := o.Effects.Long
-	add(long.N > 0, AboutFailing, show(long.Operation), "%s failing for %s: %s", plural(long.Total, "effect"),
-		o.since(long.Since), phrase.Readable(long.Error))
+	if long.N > 0 {
+		add(true, AboutFailing, show(long.Operation), "%s failing for %s: %s", plural(long.Total, "effect"),
+			o.since(long.Since), phrase.Readable(long.Error))
+		o.Problems[len(o.Problems)-1].Receiver = phrase.Receiver(long.Error)
+	}
+	for _, unknown := range o.Effects.Unknown {
+		add(true, AboutUnknown, show(unknown.Operation), "%s of the rule %s wait, and OPLEDGER_EFFECTS of the workers has "+
+			"no such rule: put it back, and start them again", atLeast(o.Effects.more, unknown.Count, "effect"),
+			phrase.Safe(unknown.Name))
+	}
+}
+
+// answerPlaybooks are those of what Gemini says to every look-up.
+var answerPlaybooks = map[string]string{lookup.Denied: "key-denied"}
+
+// judgeAnswers adds that Gemini answers no look-up: what ends is then not found out, long before it is late.
+func (o *Overview) judgeAnswers(add adder) {
+	none := o.Unanswered
+	if none == nil || o.Pending.N == 0 {
+		return
+	}
+	add(true, AboutGemini, "reconcile", "Gemini answered none of the last look-ups, %d in all (%s): %s", none.LookUps,
+		phrase.Safe(none.Reason), phrase.Safe(none.Error))
+	if playbook := answerPlaybooks[none.Reason]; playbook != "" {
+		o.instead(playbook)
+	}
 }
 
 // show is the command that shows an operation; of one that is not known the list.

@@ -2,9 +2,11 @@ package overview
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -100,15 +102,32 @@ func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) 
 		if e.ClaimableAt.Before(o.At) && (first.IsZero() || e.ClaimableAt.Before(first)) {
 			o.Effects.ClaimableSince, o.Effects.First = e.ClaimableAt, e.Operation
 		}
+		o.noteUnknown(e)
 		if e.State == ledger.EffectPending && e.Failing != nil {
 			failing = append(failing, e)
 		}
+	}
+	if o.Effects.more = page.Next.Path != ""; len(failing) > 0 {
+		o.Effects.FailingFirst = failing[0].Operation
 	}
 	o.Effects.Failing, o.Effects.Errors = len(failing), phrase.GroupFailures(failing)
 	if o.Effects.Open, err = l.Effects.CountOpen(ctx); err == nil {
 		o.Effects.Running, err = l.Effects.CountRunning(ctx)
 	}
 	return err
+}
+
+// noteUnknown counts an open effect whose rule no worker has.
+func (o *Overview) noteUnknown(e ledger.Effect) {
+	rule := ledger.RuleOf(e.Name)
+	if o.rules == nil || slices.Contains(o.rules, rule) || job.IsStep(rule) {
+		return
+	}
+	i := slices.IndexFunc(o.Effects.Unknown, func(u UnknownEffect) bool { return u.Name == rule })
+	if i < 0 {
+		i, o.Effects.Unknown = len(o.Effects.Unknown), append(o.Effects.Unknown, UnknownEffect{rule, 0, e.Operation})
+	}
+	o.Effects.Unknown[i].Count++
 }
 
 func (o *Overview) readFailing(ctx context.Context, l ledger.Reading, most int) error {

@@ -45,8 +45,9 @@ func TestJudgeRefused(t *testing.T) {
 	o := Overview{At: now, Refused: Refused{Count: 20, Reason: "signature", Since: since, Unannounced: 3}}
 	o.judge(Options{Interval: 5 * time.Minute})
 	want := Problem{
-		AboutWebhook, "the webhook refused 20 requests in 2h00m (signature) and accepted none, and look-ups found " +
-			"every completion: has it Gemini's secret?", "opledger webhook check", "refused", "",
+		About: AboutWebhook,
+		Words: "the webhook refused 20 requests in 2h00m (signature) and accepted none, and look-ups found " +
+			"every completion: has it Gemini's secret?", Command: "opledger webhook check", Playbook: "refused",
 	}
 	if len(o.Problems) != 1 || o.Problems[0] != want {
 		t.Errorf("%+v, want %+v", o.Problems, want)

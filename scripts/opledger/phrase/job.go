@@ -225,3 +225,17 @@ func JobState(p progress.Progress) string {
 	}
 	return string(p.Phase)
 }
+
+// Unmatched says how many lines of a job's results are the answer to no request, what that means, and where they are;
+// empty: none is.
+func Unmatched(p progress.Progress) string {
+	if p.Counts.Unmatched == 0 {
+		return ""
+	}
+	where := "opledger results " + ShellWord(string(p.Key)) + " --kind unmatched prints those so far"
+	if o := p.Output.Unmatched; o.Name != "" {
+		where = "they are in " + Safe(p.Storage+"/"+o.Name)
+	}
+	return Amount(p.Counts.Unmatched, "line") + " of Gemini's results with a key that was not sent, or that came twice: " +
+		"no request has its answer from them; " + where
+}

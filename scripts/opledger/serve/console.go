@@ -106,11 +106,19 @@ func (o openedConsole) serve(ctx context.Context, outside terminal.Environment, 
 			Store: o.where.String(),
 		},
 		Log: logging.New(outside.Err, ""), Version: terminal.Version(),
-		Receivers: spec.Receivers(settings.Ledger.Effects),
+		Receivers: spec.Receivers(settings.Ledger.Effects), Rules: settings.Ledger.EffectNames(),
+		Unperformable: o.where.Unperformable,
+	}
+	if !settings.Ledger.Taken() && settings.Ledger.EffectsText == "" {
+		options.Rules = nil // those of the workers are not known
 	}
 	acts := ""
 	if o.server != nil {
 		options.Actions, acts = o.server.Actions(), "; actions are allowed"
+		options.Actions.EndPause = func(ctx context.Context) error {
+			_, err := o.where.ResumeEffects(ctx)
+			return err
+		}
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {

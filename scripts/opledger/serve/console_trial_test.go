@@ -26,7 +26,7 @@ var troubles = []trouble{
 		"1 pending operation that Gemini does not know"},
 	{"a conflicting end", "1 operation that ended in two ways", "/console/operations?show=conflict",
 		"opledger reconcile NAME", "1 operation that ended in two ways"},
-	{"a paused worker", "Effects are paused", "/console/effects", "OPLEDGER_EFFECTS_PAUSED=false opledger serve",
+	{"a paused worker", "Effects are paused", "/console/effects", "opledger resume --effects --store",
 		"paused"},
 }
 

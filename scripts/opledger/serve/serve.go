@@ -27,7 +27,6 @@ type serveFlags struct {
 	simulate      simulateFlags
 	schedule, act bool
 	check         bool
-	line          string // the command, as it was called
 }
 
 // New makes opledger serve.
@@ -36,9 +35,10 @@ func New(outside terminal.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the four functions on one port",
-		Long: "Runs the four functions on one port: POST /webhook, /register, /jobs/ID, /reconcile, /sweep, /effects, and\n" +
-			"GET /operations/NAME, /intents/ID, /jobs/ID, /health, /ready; and at / the console, for a browser on this\n" +
-			"machine. Effects are run inside the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
+		Long: "Runs the four functions on one port: POST /webhook, /register, /jobs/ID, /reconcile, /sweep, /resume,\n" +
+			"/effects, and GET /operations/NAME, /intents/ID, /jobs/ID, /health, /ready; and at / the console, for a\n" +
+			"browser on this machine. Effects are run inside the process, or published to $OPLEDGER_TOPIC if that is\n" +
+			"set.\n\n" +
 			simulateHelp + forwardHelp +
 			"/webhook verifies signatures; /health and /ready are public. To the other routes a caller must send a bearer\n" +
 			"token. It is $OPLEDGER_SERVE_TOKEN, or else serve makes one at its first start, in a file beside the\n" +
@@ -58,7 +58,6 @@ func New(outside terminal.Environment) *cobra.Command {
 			"  opledger serve --host 0.0.0.0 --allow-host ledger.example",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.line = terminal.CommandLine(cmd)
 			return f.run(cmd, outside)
 		},
 	}
@@ -134,8 +133,8 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 	}
 	s.StoreSettings(ctx, "serve")
 	s.StorePause(ctx)
-	for _, line := range s.CheckEffects(ctx) {
-		_, _ = fmt.Fprintln(outside.Err, "opledger: "+line) // it is also in the log
+	for _, found := range s.CheckEffects(ctx) {
+		_, _ = fmt.Fprintln(outside.Err, "opledger: "+found.Words) // it is also in the log
 	}
 	withdraw, err := where.Announce(ctx, open.ServeAddress{URL: ports.url(), Key: options.Key})
 	if err != nil {
@@ -178,7 +177,7 @@ func (f *serveFlags) options(
 		Log: logging.New(outside.Err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
 		Console: true, Location: where.Store, StoreFlag: where.String(), Operator: operator,
-		Command: f.line, Key: rand.Text(), Version: terminal.Version(),
+		Key: rand.Text(), Version: terminal.Version(),
 	}
 	if !f.schedule {
 		options.Schedule = 0

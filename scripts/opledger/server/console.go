@@ -35,6 +35,9 @@ func (s *Server) Actions() *actions.Actions {
 	}
 	if !a.Elsewhere {
 		a.Paused, a.Overrides = s.Paused, !s.effects.Paused && !s.options.FollowPause
+		if s.effects.Paused {
+			a.EndPause = s.ResumeEffects
+		}
 	}
 	if s.Reconciler != nil {
 		a.One, a.AskToCancel = s.Reconciler.One, s.askToCancel
@@ -77,7 +80,8 @@ func (s *Server) newConsole() {
 		},
 		Location: s.options.Location, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
 		Log: s.options.Log, Version: s.options.Version,
-		Serve: s.options.Command, Receivers: spec.Receivers(s.settings.Ledger.Effects),
+		Rules: s.settings.Ledger.EffectNames(), Paused: s.pausedHere, Unperformable: s.unperformable.get,
+		Receivers: spec.Receivers(s.settings.Ledger.Effects),
 	}
 	if s.options.Operator != "" {
 		options.Actions = s.Actions()

@@ -12,6 +12,9 @@
 //	/effects           local callers; from anywhere, Pub/Sub with its identity token of Google's
 //	/, /console/       those of the last line, and browsers that were shown the token
 //	/reconcile, /sweep those of the last line, and commands with the key of this run
+//	/resume            the same, for the end of a pause
+//	/unperformable     the same, for opledger status
+//	POST /operations/  the same, for opledger cancel
 //	every other route  callers that send the server's token; without one, local callers
 //
 // The last line is the default: it holds for routes that are added later, and for those that do not

@@ -1,13 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	effectsfn "github.com/opledger/opledger/functions/effects"
@@ -58,57 +54,6 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	return nil
 }
 
-// defaultTopicTimeout is how long Pub/Sub may take to answer before a topic is taken for usable.
-const defaultTopicTimeout = 2 * time.Second
-
-// CheckEffects logs each effect that cannot succeed now, and returns a line for each, in the order
-// of their names: its address is private, its topic does not exist, or a secret or credentials are
-// missing. Before them come the topic that all are published to, and job storage, where the settings name
-// one. Such effects are planned and tried all the same, because that may be fixed later. It takes 8 seconds
-// at most.
-func (s *Server) CheckEffects(ctx context.Context) []string {
-	var lines []string
-	if s.options.Topic != "" {
-		within := cmp.Or(s.options.TopicTimeout, defaultTopicTimeout)
-		if why := cloud.UnusableTopic(ctx, s.topics, s.options.Topic, within); why != nil {
-			s.options.Log.WarnContext(ctx, "no effect can be run now", "event", "effect", "outcome", "unperformable",
-				"reason", "settings", "error", why)
-			lines = append(lines, "no effect can be run now: "+oneLine(why))
-		}
-	}
-	if why := s.checkJobs(ctx); why != nil {
-		s.options.Log.WarnContext(ctx, "no job can be run now", "event", "job", "outcome", "unperformable",
-			"reason", "settings", "error", why)
-		lines = append(lines, "no job can be run now: OPLEDGER_JOB_STORAGE: "+oneLine(why))
-	}
-	why := cloud.Unperformable(ctx, s.settings.Ledger.Effects, s.settings.Handlers, s.handlers)
-	for _, name := range slices.Sorted(maps.Keys(why)) {
-		s.options.Log.WarnContext(ctx, "this effect cannot be performed now", "event", "effect", "effect", name,
-			"outcome", "unperformable", "reason", "settings", "error", why[name])
-		lines = append(lines, fmt.Sprintf("the effect %s cannot be performed now: %s", name, oneLine(why[name])))
-	}
-	return lines
-}
-
-// checkJobsWithin is how long job storage may take to answer before it is taken for usable.
-const checkJobsWithin = 2 * time.Second
-
-// checkJobs returns why nothing can be stored in the job storage that the settings name; nil where that is
-// not known. The folder beside the ledger's file is not checked: it is made at its first use.
-func (s *Server) checkJobs(ctx context.Context) error {
-	if s.settings.Jobs.Storage == "" {
-		return nil
-	}
-	within, cancel := context.WithTimeout(ctx, checkJobsWithin)
-	defer cancel()
-	if err := s.jobs.Check(within); within.Err() == nil {
-		return err //nolint:wrapcheck // it says which storage
-	}
-	return nil
-}
-
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
 // Publish publishes an operator's message as the server does: to the topic, or to the queue inside the
 // process, for Drain. One whose effects are left to another process records in the ledger what the
 // message asks for; where that changes nothing, the log says why.
@@ -133,49 +78,6 @@ func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
 // process wait for Drain.
 func (s *Server) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
 	return s.attempt(ctx, m)
-}
-
-// Paused reports whether effects whose messages are in this process are not run now: by its own
-// settings, or where it follows the pause of another process, as the ledger says.
-func (s *Server) Paused(ctx context.Context) (bool, error) {
-	if s.effects.Paused || !s.options.FollowPause {
-		return s.effects.Paused, nil
-	}
-	last, _, err := s.Ledger.Passes.Last(ctx)
-	if errors.As(err, new(ledger.Broken)) { // then no pass says anything
-		return false, nil
-	}
-	return last.Effects == ledger.EffectsPaused, err
-}
-
-// elsewhere reports whether other processes run the effects.
-func (s *Server) elsewhere() bool { return s.options.Publisher != nil || s.options.Wake != nil }
-
-// pause is what this process knows of the workers, once it serves; empty where effects are published
-// to a topic, because other processes run them.
-func (s *Server) pause() ledger.Pause {
-	if s.elsewhere() {
-		return ""
-	}
-	return ledger.PauseOf(s.effects.Paused)
-}
-
-// storePauseWithin bounds StorePause: a store that does not answer keeps no server from starting.
-const storePauseWithin = 5 * time.Second
-
-// StorePause stores whether effects are paused by this process, which is about to serve: commands on
-// the same ledger keep that [G5]. Its passes store it, too. Call it before anything says that the
-// server is ready. The error is in the log.
-func (s *Server) StorePause(ctx context.Context) {
-	pause := s.pause()
-	if pause == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, storePauseWithin)
-	defer cancel()
-	if err := s.Ledger.Passes.StorePause(ctx, pause); err != nil {
-		s.options.Log.ErrorContext(ctx, "commands cannot know whether effects are paused", "error", err)
-	}
 }
 
 // attempt hands a message to the function that runs effects, unless they are paused. The error is in

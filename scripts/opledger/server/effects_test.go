@@ -24,16 +24,19 @@ func TestCheckEffects(t *testing.T) {
 	}
 	lines := s.CheckEffects(t.Context())
 	const want = "no effect can be run now: OPLEDGER_TOPIC: asking Pub/Sub for the topic projects/p/topics/effects: "
-	if len(lines) != 1 || !strings.HasPrefix(lines[0], want) {
+	if len(lines) != 1 || !strings.HasPrefix(lines[0].Words, want) {
 		t.Errorf("%q, want %q", lines, want)
 	}
 	logged := log.Drain(t)
 	if len(logged) != 1 || logged[0]["outcome"] != "unperformable" || logged[0]["event"] != "effect" {
 		t.Errorf("%v", logged)
 	}
+	if s.checkAgain(t.Context()); len(log.Drain(t)) != 0 || len(s.unperformable.get(t.Context())) != 1 {
+		t.Errorf("checked again: %q", s.unperformable.get(t.Context()))
+	}
 	s.options.Topic = ""
-	if lines := s.CheckEffects(t.Context()); len(lines) != 0 {
-		t.Errorf("%q of what can be performed", lines)
+	if s.checkAgain(t.Context()); len(s.unperformable.get(t.Context())) != 0 {
+		t.Errorf("%q of what can be performed", s.unperformable.get(t.Context()))
 	}
 }
 
@@ -55,7 +58,7 @@ func TestCheckJobStorage(t *testing.T) {
 		if len(lines) != want || len(logged) != want {
 			t.Fatalf("%s: %q, %v", location, lines, logged)
 		}
-		if want > 0 && (!strings.HasPrefix(lines[0], "no job can be run now: OPLEDGER_JOB_STORAGE: ") ||
+		if want > 0 && (!strings.HasPrefix(lines[0].Words, "no job can be run now: OPLEDGER_JOB_STORAGE: ") ||
 			logged[0]["event"] != "job" || logged[0]["outcome"] != "unperformable") {
 			t.Errorf("%q, %v", lines, logged)
 		}

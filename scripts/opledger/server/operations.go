@@ -140,13 +140,58 @@ func (s *Server) decideOperation(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
-	stands, _, err := actions.Cancel(r.Context(), key, d)
+	stands, words, err := actions.Cancel(r.Context(), key, d)
 	if answer, refused := errors.AsType[*api.Error](err); refused && answer.Refused() {
 		err = &httpfunc.Error{Status: http.StatusConflict, Reason: "refused-by-gemini", Message: err.Error()}
 	} else if errors.Is(err, cancel.ErrUnsupported) {
 		err = &httpfunc.Error{Status: http.StatusBadRequest, Message: err.Error()}
 	}
-	httpfunc.WriteResult(w, http.StatusOK, stands.JSON("cancelRequested", map[string]any{"operation": key}), err)
+	httpfunc.WriteResult(w, http.StatusOK,
+		stands.JSON("cancelRequested", map[string]any{"operation": key, "words": words}), err)
+}
+
+// A LookedUp is what POST /reconcile?operation=NAME answers.
+type LookedUp struct {
+	Operation operation.Key    `json:"operation"`
+	State     operation.State  `json:"state,omitempty"`
+	Outcome   ledger.Outcome   `json:"outcome,omitempty"`
+	Reason    operation.Reason `json:"reason,omitempty"`
+	Words     string           `json:"words,omitempty"`
+	// Failed says why nothing was learned: an answer, too.
+	Failed string `json:"failed,omitempty"`
+}
+
+// NewLookedUp is what a look-up of an operation ended with.
+func NewLookedUp(receipt ledger.Receipt, words string) LookedUp {
+	return LookedUp{
+		Operation: receipt.Key, State: receipt.State, Outcome: receipt.Outcome, Reason: receipt.Reason, Words: words,
+	}
+}
+
+// passOrLookUp answers POST /reconcile with a pass, or with ?operation=NAME by a look-up of that operation.
+func (s *Server) passOrLookUp() http.Handler {
+	one := httpfunc.OnlyPOST(http.HandlerFunc(s.lookUp))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("operation") {
+			one.ServeHTTP(w, r)
+			return
+		}
+		s.reconcile.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) lookUp(w http.ResponseWriter, r *http.Request) {
+	key, err := keyIn(r.URL.Query().Get("operation"))
+	if err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
+	receipt, words, err := s.Actions().LookUp(r.Context(), key)
+	answer := NewLookedUp(receipt, words)
+	if err != nil {
+		answer = LookedUp{Operation: key, Failed: err.Error()}
+	}
+	httpfunc.WriteJSON(w, http.StatusOK, answer)
 }
 
 // keyIn returns the key of the operation that a path names.

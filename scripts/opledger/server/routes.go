@@ -21,7 +21,7 @@ func (s *Server) routes(listener net.Listener) http.Handler {
 	mux.HandleFunc("GET /health", s.health)
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.Handle("/effects", guard.protect(s.effects, guard.checkOrigin, guard.admitPush))
-	for _, path := range []string{"/reconcile", "/sweep"} {
+	for _, path := range []string{"/reconcile", "/sweep", "/resume", "/unperformable", "POST " + operationsPath} {
 		mux.Handle(path, guard.protect(s.inside, guard.checkOrigin, guard.admitCommand))
 	}
 	if s.console != nil {

@@ -23,6 +23,7 @@ func (s *Server) schedule(ctx context.Context) {
 	for {
 		do(ctx)
 		s.expire(ctx)
+		s.checkAgain(ctx)
 		select {
 		case <-ctx.Done():
 			return

@@ -61,7 +61,7 @@ type Options struct {
 	// another one, and runs other effects itself.
 	WakeForSteps func(context.Context) error
 	// Key is a secret of this run alone, for commands on this machine that can read it: GET /health proves
-	// that it has it, and it opens /reconcile and /sweep; empty: there are no such commands.
+	// that it has it, and it opens /reconcile, /sweep and what else routes.go lists; empty: there are no such commands.
 	Key string
 	// Version says which build this is, for GET /health and the console; empty: neither says it.
 	Version string
@@ -100,8 +100,6 @@ type Options struct {
 	Location config.Store
 	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
 	StoreFlag string
-	// Command is the line that started this process, for the console to say how it is started again.
-	Command string
 	// FollowPause keeps the pause of another process: without a Publisher, no effect is run here while
 	// the ledger says that effects are paused.
 	FollowPause bool
@@ -139,11 +137,14 @@ type Server struct {
 	tidied     time.Time       // when job storage was last checked by expire
 	options    Options
 
-	refusals     refusals
-	readiness    readiness
-	outage       outage
-	left         atomic.Bool // an effect is due that was left to another process, which was not told
-	unverifiable bool        // no secret and no audience is set, so that no delivery can be verified
+	refusals  refusals
+	readiness readiness
+	outage    outage
+
+	unperformable unperformable
+	left          atomic.Bool // an effect is due that was left to another process, which was not told
+	resumed       atomic.Bool // an operator has ended the pause that the settings ask for
+	unverifiable  bool        // no secret and no audience is set, so that no delivery can be verified
 }
 
 // New returns a server, and starts nothing.
@@ -181,6 +182,8 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	s.sweeper = reconcile.New(reconcile.Options{Ledger: s.Ledger, Budget: o.Budget, Log: o.Log})
 	s.newRegister()
 	s.inside.Handle("/sweep", httpfunc.OnlyPOST(http.HandlerFunc(s.serveSweep)))
+	s.inside.Handle("/resume", httpfunc.OnlyPOST(http.HandlerFunc(s.serveResume)))
+	s.inside.Handle("/unperformable", httpfunc.OnlyPOST(http.HandlerFunc(s.serveUnperformable)))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
 			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint,
@@ -194,7 +197,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		s.reconcile = reconcilefn.New(reconcilefn.Options{
 			Reconciler: s.Reconciler, Now: o.Now, Log: o.Log, Quiet: o.QuietPasses,
 		})
-		s.inside.Handle("/reconcile", s.reconcile)
+		s.inside.Handle("/reconcile", s.passOrLookUp())
 	}
 	if settings.Webhook.Tolerance > 0 { // zero in the settings of a command, which has no webhook
 		if s.webhook, err = s.newWebhook(ctx, settings.Webhook); err != nil {
@@ -208,10 +211,11 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if s.metrics != nil {
 		s.metrics.Watch(metrics.Watched{
 			Ledger: s.Ledger.Reading(), Interval: settings.Ledger.Interval, File: o.Location.SQLite, Now: o.Now, Log: o.Log,
+			Rules: settings.Ledger.EffectNames(), Unperformable: s.unperformable.get,
 		})
 	}
 	s.inside.HandleFunc("/",
-		notFound("POST /webhook, /register, /jobs/{id}, /reconcile, /sweep or /effects, or GET /operations, "+
+		notFound("POST /webhook, /register, /jobs/{id}, /reconcile, /sweep, /resume or /effects, or GET /operations, "+
 			"/operations/{name}, /intents/{id}, /jobs/{id}, /health or /ready"))
 	return s, nil
 }
@@ -266,7 +270,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	defer stop(nil)
 	s.warnSettings(ctx)
 	if s.Reconciler != nil {
-		s.Reconciler.Effects = s.pause()
+		s.Reconciler.Effects = s.pause
 	}
 	var background sync.WaitGroup
 	background.Go(func() { s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run) })

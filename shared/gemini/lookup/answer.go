@@ -76,6 +76,17 @@ func (a Answer) Exists() bool {
 	return a.Known() || a.Reason == UnknownState || a.Reason == Indeterminate
 }
 
+// Unanswered reports whether Gemini could not be reached, or refused to say anything: other look-ups will probably
+// fail in the same way.
+func (a Answer) Unanswered() bool {
+	switch a.Reason {
+	case Unavailable, Timeout, RateLimited, Denied, Refused, BadAnswer:
+		return true
+	default:
+		return false
+	}
+}
+
 // deliveryTime is RFC 3339 with the microseconds that the ledger compares. It always has six
 // digits, so that equal times give equal ids.
 const deliveryTime = "2006-01-02T15:04:05.000000Z"

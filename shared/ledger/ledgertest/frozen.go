@@ -133,7 +133,9 @@ func full(name string, v reflect.Value) error {
 		return full(name, v.Elem())
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
-			errs = append(errs, full(name+"."+v.Type().Field(i).Name, v.Field(i)))
+			if v.Type().Field(i).Tag.Get("json") != "-" { // else it is not stored
+				errs = append(errs, full(name+"."+v.Type().Field(i).Name, v.Field(i)))
+			}
 		}
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {

@@ -1,0 +1,62 @@
+package playbooks
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// apart replaces a block of commands for Google Cloud.
+const apart = "*These commands are for a deployment on Google Cloud.*\n"
+
+var (
+	// deployed is a command that only a deployment on Google Cloud has use for.
+	deployed = regexp.MustCompile(`\bgcloud\b|\bterraform\b|opledger environment|scripts/(deploy|doctor)\b`)
+	fenced   = regexp.MustCompile("(?ms)^( *)```(sh|console)\n(.*?)^ *```\n")
+)
+
+// ForFile is a playbook for a ledger in a file, on which opledger serve works: without the commands of Google Cloud. It
+// begins by naming the ledger, such as sqlite:/var/lib/opledger/ledger.db as a word of the shell, so that the commands
+// run as they are pasted.
+func ForFile(playbook []byte, store string) []byte {
+	named := false
+	return fenced.ReplaceAllFunc(playbook, func(block []byte) []byte {
+		parts := fenced.FindSubmatch(block)
+		var kept strings.Builder
+		for _, command := range commands(string(parts[3])) {
+			if !deployed.MatchString(command) {
+				kept.WriteString(command)
+			}
+		}
+		indent, text := string(parts[1]), kept.String()
+		if !named && bytes.Contains(parts[3], []byte("opledger environment")) {
+			named = true
+			text = indent + "export OPLEDGER_STORE=" + store + "\n" + text
+		}
+		if strings.TrimSpace(text) == "" {
+			return []byte(indent + apart)
+		}
+		return []byte(indent + "```" + string(parts[2]) + "\n" + text + indent + "```\n")
+	})
+}
+
+// commands cuts a script between its commands: a line that goes on, or a loop, stays whole.
+func commands(script string) (all []string) {
+	var command strings.Builder
+	loops := 0
+	for line := range strings.Lines(script) {
+		command.WriteString(line)
+		words := strings.Fields(line)
+		if len(words) > 0 && (words[0] == "for" || words[0] == "while") {
+			loops++
+		}
+		if len(words) > 0 && words[0] == "done" {
+			loops--
+		}
+		if loops == 0 && !strings.HasSuffix(strings.TrimSpace(line), `\`) {
+			all = append(all, command.String())
+			command.Reset()
+		}
+	}
+	return append(all, command.String())
+}

@@ -1,0 +1,45 @@
+package playbooks_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/infra/playbooks"
+)
+
+// TestForFile: for a ledger in a file each playbook begins by naming it, and has no command of Google Cloud; what is
+// left is a script that a shell reads.
+func TestForFile(t *testing.T) {
+	t.Parallel()
+	blocks := regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```\n")
+	var script strings.Builder
+	files, err := filepath.Glob("*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(file, ".md")
+		whole, err := playbooks.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(playbooks.ForFile(whole, "sqlite:'my ledger.db'"))
+		all := blocks.FindAllStringSubmatch(text, -1)
+		const begins = "export OPLEDGER_STORE=sqlite:'my ledger.db'\n"
+		if name != "README" && (len(all) == 0 || !strings.HasPrefix(all[0][1], begins)) {
+			t.Errorf("%s does not begin with the ledger:\n%s", name, text)
+		}
+		for _, block := range all {
+			script.WriteString(block[1])
+			if strings.Contains(block[1], "gcloud") {
+				t.Errorf("%s: %s", name, block[1])
+			}
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", script.String()).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
