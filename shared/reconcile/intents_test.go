@@ -122,8 +122,12 @@ func TestSearchedAfterItWasAbandoned(t *testing.T) {
 		w.pass(reconcile.Summary{})
 		givenUp, before := w.clock.Now(), w.sim.Stats().BatchLists
 		var name operation.Name
+		var step time.Duration // between passes
 		for w.clock.Now().Sub(givenUp) < 80*time.Hour && w.intent("c-1").State != ledger.IntentBound {
-			w.clock.Advance(interval)
+			if step = interval; w.clock.Now().Sub(givenUp) > stuckAfter { // it is searched for once an hour at last
+				step *= 3
+			}
+			w.clock.Advance(step)
 			if shown > 0 && name.Key == "" && w.clock.Now().Sub(givenUp) >= shown {
 				name = w.submit("opledger:c-1", geminisim.StateRunning)
 			}
@@ -137,7 +141,7 @@ func TestSearchedAfterItWasAbandoned(t *testing.T) {
 			continue
 		}
 		late := w.clock.Now().Sub(givenUp) - shown
-		if rec := w.record(name); intent.Operation != name.Key || rec.JobKind != "review" || late > time.Hour+interval {
+		if rec := w.record(name); intent.Operation != name.Key || rec.JobKind != "review" || late > time.Hour+step {
 			t.Errorf("G6: %v late: %+v, %+v", late, intent, rec)
 		}
 		if shown == 10*time.Minute && (late > 2*interval || lists > 4) {

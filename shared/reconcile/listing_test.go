@@ -22,16 +22,17 @@ func isList(r *http.Request) bool { return r.URL.Path == "/v1beta/batches" }
 // [R6].
 func TestListed(t *testing.T) {
 	t.Parallel()
-	const due = 230
-	more := harness.Soak(t, 2600, 4000, 4000) // either is on more pages than may be read
+	due := harness.Soak(t, 115, 230, 230)
+	more := harness.Soak(t, 1400, 4000, 4000) // either is on more pages than may be read
+	pages := func(batches int) int { return (batches + 99) / 100 }
 	for name, c := range map[string]struct {
 		strange int // unregistered batches in the list
 		shuffle bool
 		most    int // requests
 	}{
-		"R6: only ours":                {most: 3},
-		"R6: only ours, in any order":  {shuffle: true, most: 3},
-		"R6: as many others":           {strange: due, shuffle: true, most: 5},
+		"R6: only ours":                {most: pages(due)},
+		"R6: only ours, in any order":  {shuffle: true, most: pages(due)},
+		"R6: as many others":           {strange: due, shuffle: true, most: pages(2 * due)},
 		"R6: far more others in front": {strange: more, most: due + due/10},
 		"R6: far more others":          {strange: more, shuffle: true, most: due + due/10},
 	} {

@@ -54,7 +54,7 @@ func TestReceiverDownForHours(t *testing.T) {
 	}{{2 * time.Hour, false}, {23 * time.Hour, false}, {30 * time.Hour, true}} {
 		t.Run(test.down.String(), func(t *testing.T) {
 			t.Parallel()
-			items := harness.Soak(t, 150, 400, 400)
+			items := harness.Soak(t, 110, 400, 400) // more than one chunk
 			w := itemworld.New(t, itemworld.Many(items)).End()
 			c := itemworld.NewTally()
 			died := false

@@ -19,13 +19,13 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A result of 20 GB, at a thousandth of its size: 4,000 lines of 5 kB, of which each attempt has the time to read
-// 4 MB behind those that are stored, in objects of 64 kB.
+// A result of 10 GB, at a thousandth of its size: 2,000 lines of 5 kB, of which each attempt has the time to read
+// 2 MB behind those that are stored, in objects of 32 kB.
 const (
-	largeLines  = 4_000
+	largeLines  = 2_000
 	largeLine   = 5_000
-	attemptRead = 4_000_000
-	largeChunk  = 64_000
+	attemptRead = 2_000_000
+	largeChunk  = 32_000
 )
 
 // A largeResult is a download of long lines that calls over once it has handed out so many bytes.

@@ -33,7 +33,7 @@ func TestWhatAJobWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			written := map[int]int{}
-			for _, each := range []int{20, 200} {
+			for _, each := range []int{10, 100} {
 				var store *ledgertest.Counting
 				w := newWorld(t, setting{
 					sim: geminisim.Config{Seed: 5, Faults: c.faults},
@@ -58,8 +58,8 @@ func TestWhatAJobWrites(t *testing.T) {
 				}
 				written[each] = writes
 			}
-			if c.options.MaxAttempts == 0 && written[20] != written[200] {
-				t.Errorf("ten times the requests write %d documents, not %d", written[200], written[20])
+			if c.options.MaxAttempts == 0 && written[10] != written[100] {
+				t.Errorf("ten times the requests write %d documents, not %d", written[100], written[10])
 			}
 		})
 	}

@@ -53,13 +53,13 @@ func (c faultCall) looseFirst() []string {
 // The caller's next call then leaves what it leaves without any fault: everything was done once. A
 // worker that was overtaken in between has changed nothing since [W3, S6, R6].
 //
-// The short setting plays one in thirty-two of them, the night one in four.
+// The short setting plays one in sixty-four of them, each fault several times; the night one in four.
 func TestEveryCallThroughEveryFault(t *testing.T) {
 	t.Parallel()
 	raw := rawClient(t)
 	populated := newFaultWorld(t)
 	calls.Populate(populated.World)
-	sample := harness.Soak(t, uint32(32), 4, 1)
+	sample := harness.Soak(t, uint32(64), 4, 1)
 	var injected, cases, requests atomic.Int64
 	t.Cleanup(func() {
 		t.Logf("%d calls make %d requests; %d cases injected %d faults",

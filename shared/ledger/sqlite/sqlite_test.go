@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,12 +28,31 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestConformance runs the conformance suite on SQLite.
+// TestConformance runs the conformance suite on SQLite: on one handle, and with the calls alternating between two
+// handles on one file, as two processes have them.
+//
+// The short setting runs it once: the name of a test chooses how many handles it has.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	ledgertest.Run(t, func(t *testing.T) ledger.Store {
-		return open(t, fresh(t))
-	})
+	handles := []func(*testing.T) ledger.Store{
+		func(t *testing.T) ledger.Store { return open(t, fresh(t)) },
+		func(t *testing.T) ledger.Store {
+			path := fresh(t)
+			return &alternating{stores: [2]ledger.Store{open(t, path), open(t, path)}}
+		},
+	}
+	if harness.Soak(t, true, false, false) {
+		ledgertest.Run(t, func(t *testing.T) ledger.Store {
+			return handles[crc32.ChecksumIEEE([]byte(t.Name()))%2](t)
+		})
+		return
+	}
+	for i, of := range handles {
+		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+			t.Parallel()
+			ledgertest.Run(t, of)
+		})
+	}
 }
 
 // empty is the file of an empty ledger. Making its schema takes as long as most tests.
@@ -64,16 +85,6 @@ func fresh(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// TestTwoHandlesConformance runs it with the calls alternating between two handles on one file, as
-// two processes have them.
-func TestTwoHandlesConformance(t *testing.T) {
-	t.Parallel()
-	ledgertest.Run(t, func(t *testing.T) ledger.Store {
-		path := fresh(t)
-		return &alternating{stores: [2]ledger.Store{open(t, path), open(t, path)}}
-	})
 }
 
 // An alternating is one store with two handles, used in turn.
