@@ -15,7 +15,7 @@ func drillsOfServe() (all []drill) {
 		"missing":      {sees: []string{"not found"}},
 		"conflicts":    {sees: []string{"NOT APPLIED"}},
 		"effects-dead": {sees: []string{"410"}},
-		"refused": {sees: []string{"the webhook refused 3 requests", "(signature)", "wrong"},
+		"refused": {sees: []string{"the webhook refused 3 requests", "the signature does not fit", "wrong"},
 			over: []string{"ok "}},
 	}
 	for _, drills := range [][]drill{drillsOfPasses, drillsOfOperations, drillsOfEffects, drillsOfWebhook} {

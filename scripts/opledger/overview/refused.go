@@ -64,6 +64,24 @@ func unannounced(ends []operation.Record, since time.Time) (n int) {
 // fewRefused may be a scanner's, as in the deployed alert. Gemini redelivers what is refused.
 const fewRefused = 2
 
+// refusedWhy says why the webhook refused a delivery. Its words for that are in refusal.go of its function.
+func refusedWhy(reason string) string {
+	switch reason {
+	case "signature":
+		return "the signature does not fit: has the webhook Gemini's secret?"
+	case "no-secret":
+		return "nothing could be verified: OPLEDGER_WEBHOOK_SECRET is not set"
+	case "unavailable":
+		return "nothing could be verified: the secrets or keys cannot be read"
+	case "no-audience":
+		return "the token could not be verified: OPLEDGER_WEBHOOK_AUDIENCE is not set"
+	case "stale-timestamp", "old-token":
+		return "the signature fits, and it is too old: is the clock right?"
+	default:
+		return phrase.Safe(reason)
+	}
+}
+
 // judgeRefused adds that Gemini's deliveries are refused. Requests of strangers alone need no
 // operator, and neither does a completion that a look-up finds now and then.
 func (o *Overview) judgeRefused(add adder) {
@@ -72,7 +90,7 @@ func (o *Overview) judgeRefused(add adder) {
 		return
 	}
 	add(true, AboutWebhook, "webhook check",
-		"the webhook refused %s in %s (%s) and accepted none, and look-ups found every completion: has it Gemini's secret?",
-		phrase.Counted(r.Count, "request"), o.since(r.Since), phrase.Safe(r.Reason))
+		"the webhook refused %s in %s and accepted none, and look-ups found every completion; of the last, %s",
+		phrase.Counted(r.Count, "request"), o.since(r.Since), refusedWhy(r.Reason))
 	o.instead("refused")
 }

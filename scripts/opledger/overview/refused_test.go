@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -46,10 +47,23 @@ func TestJudgeRefused(t *testing.T) {
 	o.judge(Options{Interval: 5 * time.Minute})
 	want := Problem{
 		About: AboutWebhook,
-		Words: "the webhook refused 20 requests in 2h00m (signature) and accepted none, and look-ups found " +
-			"every completion: has it Gemini's secret?", Command: "opledger webhook check", Playbook: "refused",
+		Words: "the webhook refused 20 requests in 2h00m and accepted none, and look-ups found every completion; of " +
+			"the last, the signature does not fit: has the webhook Gemini's secret?",
+		Command: "opledger webhook check", Playbook: "refused",
 	}
 	if len(o.Problems) != 1 || o.Problems[0] != want {
 		t.Errorf("%+v, want %+v", o.Problems, want)
+	}
+}
+
+// TestRefusedWhy: each reason for which a delivery is refused for long is said in words.
+func TestRefusedWhy(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{
+		"signature", "no-secret", "unavailable", "no-audience", "stale-timestamp", "old-token",
+	} {
+		if words := refusedWhy(reason); !strings.Contains(words, " ") || strings.Contains(words, reason+")") {
+			t.Errorf("%s: %q", reason, words)
+		}
 	}
 }

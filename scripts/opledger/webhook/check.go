@@ -23,9 +23,10 @@ func newCheck(outside terminal.Environment) *cobra.Command {
 		Short: "Compare the webhook at Gemini with the settings and the stored secret",
 		Long: "Compares the webhook at Gemini with the settings: its URL, its state and its events. Compares the\n" +
 			"secrets that Gemini signs with, of which it shows the last characters, with those that the webhook\n" +
-			"function verifies with. Prints a line for each finding: ok, note, or wrong with what to do. The exit\n" +
-			"code is 1 if anything is wrong, 3 if Gemini could not be asked. It cannot find events of Gemini's that\n" +
-			"this revision does not know.",
+			"function verifies with. Prints a line for each finding: ok, note, or wrong with what to do. Without a\n" +
+			"URL it takes the only webhook at Gemini, or says which there are. The exit code is 1 if anything is\n" +
+			"wrong, 3 if Gemini could not be asked. It cannot find events of Gemini's that this revision does not\n" +
+			"know.",
 		Example: "  opledger webhook check\n" +
 			"  opledger webhook check --url https://webhook-abc-uc.a.run.app --json",
 		Args: terminal.Args(cobra.NoArgs),
@@ -64,12 +65,16 @@ func (a *webhookAdmin) check(ctx context.Context) error {
 	if a.kind != config.WebhookStatic && a.url == "" {
 		return a.report([]finding{a.checkNone(nil)})
 	}
-	if err := a.needURL(); err != nil {
-		return err
-	}
 	all, err := a.gemini.List(ctx)
 	if err != nil {
 		return terminal.Unread(err)
+	}
+	var findings []finding
+	if a.url == "" {
+		if findings = withoutURL(all); len(all) != 1 {
+			return a.report(findings)
+		}
+		a.url = all[0].URI
 	}
 	ours := slices.DeleteFunc(slices.Clone(all), func(hook webhooks.Webhook) bool {
 		return !webhooks.SameURL(hook.URI, a.url)
@@ -77,7 +82,7 @@ func (a *webhookAdmin) check(ctx context.Context) error {
 	if a.kind != config.WebhookStatic {
 		return a.report([]finding{a.checkNone(ours)})
 	}
-	findings := []finding{checkCount(ours, len(all), a.url)}
+	findings = append(findings, checkCount(ours, len(all), a.url))
 	known, secretFindings := a.checkStored(ctx)
 	findings = append(findings, secretFindings...)
 	for _, hook := range ours {
@@ -119,6 +124,23 @@ func (a *webhookAdmin) report(findings []finding) error {
 		return fmt.Errorf("%d of %d findings are wrong; stdout says what to do about each", bad, len(findings))
 	}
 	return nil
+}
+
+// withoutURL are the findings where no setting says which of the webhooks at Gemini is meant.
+func withoutURL(all []webhooks.Webhook) []finding {
+	const setURL = "set OPLEDGER_WEBHOOK_URL to the https address that Gemini delivers to, or pass --url"
+	if len(all) == 0 {
+		return []finding{wrong("create one with opledger webhook create --url https://…, or leave it: passes then find each "+
+			"completion", "there is no webhook at Gemini, so that it delivers nothing")}
+	}
+	if len(all) == 1 {
+		return []finding{note("OPLEDGER_WEBHOOK_URL is not set: checked is the only webhook at Gemini")}
+	}
+	var findings []finding
+	for _, hook := range all {
+		findings = append(findings, note("webhook %s delivers to %s", hook.ID, hook.URI))
+	}
+	return append(findings, wrong(setURL, "which of these %d is to be checked is not known", len(all)))
 }
 
 // checkNone reports static webhooks for our URL where the settings want none.

@@ -57,6 +57,25 @@ func TestWebhookOfAnotherKind(t *testing.T) {
 		`OPLEDGER_WEBHOOK: it must be static, dynamic or none, not "both"`)
 }
 
+// TestWebhookCheckWithoutURL: where no setting says which webhook is meant, the only one is checked; of none and of
+// several is said what there is, and what to do.
+func TestWebhookCheckWithoutURL(t *testing.T) {
+	t.Parallel()
+	w := newHookWorld(t)
+	check := func() commandtest.Said {
+		t.Helper()
+		return w.doWith(w.with("OPLEDGER_WEBHOOK_URL"), "", "check")
+	}
+	check().Want(t, terminal.ExitFailed).Says(t, "wrong  there is no webhook at Gemini", "opledger webhook create --url")
+	w.do("create").Want(t, terminal.ExitDone)
+	check().Want(t, terminal.ExitDone).Says(t, "note   OPLEDGER_WEBHOOK_URL is not set: checked is the only webhook",
+		"ok     webhook "+w.only()+" delivers to "+hookURL)
+	other := w.registerWebhook("https://other.example/hook")
+	check().Want(t, terminal.ExitFailed, "1 of 3 findings are wrong").Says(t,
+		"note   webhook "+other+" delivers to https://other.example/hook", "delivers to "+hookURL,
+		"wrong  which of these 2 is to be checked is not known; set OPLEDGER_WEBHOOK_URL")
+}
+
 // TestWebhookCheck: a new webhook is right, also after a rotation; then everything that can be
 // wrong.
 func TestWebhookCheck(t *testing.T) {

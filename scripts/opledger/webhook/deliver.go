@@ -117,11 +117,24 @@ func (f deliverFlags) delivery(eventType, name string, now time.Time) (delivery,
 			err = terminal.Prefixed("name", malformed.Err)
 		}
 		if err == nil {
-			err = fits(eventType, d.event.Name.Key)
+			err = errors.Join(named(name, d.event.Name.Key), fits(eventType, d.event.Name.Key))
 		}
 		problems = append(problems, err)
 	}
 	return d, errors.Join(problems...)
+}
+
+// named refuses a name that no operation at Gemini has.
+func named(name string, key operation.Key) error {
+	id := key.ID()
+	if key.Collection() == "" {
+		id = string(key) // a bare id; with a slash it is of no collection of Gemini's
+	}
+	if strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == "" {
+		return nil
+	}
+	return fmt.Errorf("name: no operation at Gemini is called %s; a name is batches/ID, interactions/ID, "+
+		"models/MODEL/operations/ID or the bare ID, which has letters, digits, - and _", diag.Quote(name))
 }
 
 // fits refuses an event about an operation of a collection that has no such events.

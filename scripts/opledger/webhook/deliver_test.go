@@ -108,6 +108,9 @@ func TestDeliverRefusals(t *testing.T) {
 			`the events are batch.succeeded, batch.failed, batch.expired, interaction.completed, interaction.failed, ` +
 			`interaction.requires_action, video.generated, batch.cancelled, interaction.cancelled`},
 		{set, []string{"batch.failed", "a\ufffd"}, `name: not an operation's name: `},
+		{set, []string{"batch.failed", "my batch"},
+			`name: no operation at Gemini is called "my batch"; a name is batches/ID, `},
+		{set, []string{"batch.failed", "jobs-of-mine/x"}, `name: no operation at Gemini is called "jobs-of-mine/x"; `},
 		{set, []string{"video.generated", "batches/x"},
 			`name: "batches/x" does not fit video.generated, which is about one of operations/`},
 		{set, []string{"batch.succeeded", "interactions/x"},

@@ -246,7 +246,6 @@ func TestWebhookWrongUse(t *testing.T) {
 		{w.variables, []string{"create", "--url", "http://x"}, []string{"--url: it must be an https URL"}},
 		{w.variables, []string{"create", "--secret", hookSecret + "/versions/latest"}, []string{"--secret: ", "version"}},
 		{w.with("OPLEDGER_WEBHOOK_URL"), []string{"create"}, []string{"OPLEDGER_WEBHOOK_URL", "--url"}},
-		{w.with("OPLEDGER_WEBHOOK_URL"), []string{"check"}, []string{"OPLEDGER_WEBHOOK_URL", "--url"}},
 		{w.with("OPLEDGER_WEBHOOK_URL"), []string{"ping"}, []string{"OPLEDGER_WEBHOOK_URL", "--url"}},
 		{w.with("OPLEDGER_WEBHOOK_SECRET"), []string{"create"}, []string{"is not set", "--secret", "--print-secret"}},
 		{w.with("OPLEDGER_WEBHOOK_SECRET"), []string{"rotate"}, []string{"is not set", "--secret", "--print-secret"}},
