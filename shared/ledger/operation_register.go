@@ -23,7 +23,10 @@ type Registration struct {
 type Registered struct {
 	Record  operation.Record // as it is now
 	Created bool             // whether the operation was unknown before
-	Planned int              // how many effects were planned, where the operation had ended already
+	// FromEvent: the operation was known from an event alone, and this call registered it. After a commit whose answer
+	// was lost it is false.
+	FromEvent bool
+	Planned   int // how many effects were planned, where the operation had ended already
 	// Withheld: as in Receipt.
 	Withheld int
 	// Merged names what the registration added to an operation that was registered before, and what
@@ -133,8 +136,8 @@ func (l *protocol) register(ctx context.Context, r Registration, again bool) (Re
 		return Registered{}, nil, err
 	}
 	return Registered{
-		Record: rec, Created: !doc.Exists(), Planned: len(planned.messages), Withheld: planned.withheld, Merged: merged,
-		CorrelationErr: bound.refused,
+		Record: rec, Created: !doc.Exists(), FromEvent: doc.Exists() && !before.Registered,
+		Planned: len(planned.messages), Withheld: planned.withheld, Merged: merged, CorrelationErr: bound.refused,
 	}, planned.messages, nil
 }
 

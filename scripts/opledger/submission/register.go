@@ -68,12 +68,22 @@ func register(ctx context.Context, outside terminal.Environment, registration le
 		outside.Note("effects withheld: %d, because it ended more than OPLEDGER_RETENTION ago; "+
 			"opledger replay %s --effect EFFECT runs one", result.Withheld, phrase.ShellWord(string(result.Record.Key)))
 	}
-	what := "already known"
-	if result.Created {
-		what = "registered"
-	}
-	return outside.Print(registerfn.Answer(result), "%s %s, %s%s", result.Record.Key, what, result.Record.State,
+	return outside.Print(registerfn.Answer(result), "%s %s, %s%s", result.Record.Key, became(result), result.Record.State,
 		mergedWords(result.Merged))
+}
+
+// became says what a registration changed.
+func became(r ledger.Registered) string {
+	switch {
+	case r.Created:
+		return "registered"
+	case !r.FromEvent:
+		return "already known"
+	case r.Record.Settled():
+		return "was known from an event, and is registered now, with " + phrase.Counted(r.Planned, "effect") + " planned"
+	default:
+		return "was known from an event, and is registered now; its effects are planned when it ends"
+	}
 }
 
 // mergedWords say which facts about a known operation were added, and which it keeps instead.

@@ -67,8 +67,11 @@ func TestRegisterRunsWhatIsDue(t *testing.T) {
 	f.Settle("batches/early", operation.Succeeded, operation.Result{})
 	s := commandtest.Run(t, []string{"OPLEDGER_STORE=" + f.Store()}, "register", "batches/early").Want(t,
 		terminal.ExitDone)
-	if s.Out != "batches/early already known, SUCCEEDED\n" {
+	if s.Out != "batches/early was known from an event, and is registered now, with 1 effect planned, SUCCEEDED\n" {
 		t.Errorf("%q", s.Out)
 	}
 	commandtest.WantEffect(t, f, "batches/early", ledger.EffectDone)
+	f.Settle("batches/runs", operation.Running, operation.Result{})
+	commandtest.Run(t, []string{"OPLEDGER_STORE=" + f.Store()}, "register", "batches/runs").Want(t, terminal.ExitDone).
+		Says(t, "batches/runs was known from an event, and is registered now; its effects are planned when it ends, RUNNING")
 }
