@@ -36,6 +36,9 @@ func (f *Found) Add(
 	f.decisions = append(f.decisions, foundDecision{name, fields, record})
 }
 
+// Len is how many there are.
+func (f *Found) Len() int { return len(f.decisions) }
+
 // names names the first of them.
 func (f *Found) names() string {
 	const most = 10

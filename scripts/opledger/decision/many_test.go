@@ -47,7 +47,8 @@ func TestResolveSeveral(t *testing.T) {
 	if len(told.Resolved) != 1 || told.Resolved[0].Operation != "batches/a" || !told.Resolved[0].Recorded {
 		t.Errorf("%+v", told)
 	}
-	if s := resolve("", "--conflict").Want(t, terminal.ExitDone); s.Out != "resolved 0 of 0\n" {
+	if s := resolve("", "--conflict").Want(t, terminal.ExitDone); s.Out !=
+		"nothing to resolve: no selected operation ended in two ways\n" {
 		t.Errorf("%q", s.Out)
 	}
 
@@ -77,6 +78,10 @@ func TestResolveSeveral(t *testing.T) {
 	if out := unregistered(); !strings.Contains(out, "batches/being-started") || strings.Count(out, "batches/") != 1 {
 		t.Error(out)
 	}
+	resolve("", "--unregistered").Want(t, terminal.ExitDone).Says(t, "nothing to resolve: of 1 operation that may still "+
+		"be registered, the first is due at ", ": a submitter may take 1h00m; name one to resolve it at once")
+	resolve("", "--unregistered", "--collection", "operations").Want(t, terminal.ExitDone).Says(t,
+		"nothing to resolve: every selected operation is registered")
 	commandtest.Run(t, variables, "list", "--conflict").Want(t, terminal.ExitDone).Says(t, "batches/y")
 	for _, args := range [][]string{
 		{}, {"batches/a", "--conflict"}, {"--state", "FAILED"}, {"--conflict", "--unregistered"},

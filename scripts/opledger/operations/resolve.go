@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,5 +134,34 @@ func (s *resolveSelection) find(ctx context.Context, w open.Writer) (found decis
 		found.Broken = append(found.Broken, page.Broken...)
 		return nil
 	})
+	found.None = "no selected operation ended in two ways"
+	if err == nil && s.unregistered && found.Len() == 0 {
+		found.None, err = s.noneUnregistered(ctx, a)
+	}
 	return found, err
+}
+
+// noneUnregistered says why no operation that is not registered is resolved: those that there are have not waited for
+// long enough.
+func (s *resolveSelection) noneUnregistered(ctx context.Context, a *actions.Actions) (why string, err error) {
+	filter := s.filter
+	if filter.Unregistered, err = a.Ledger.Now(ctx); err != nil {
+		return "", err
+	}
+	waiting, first := 0, filter.Unregistered
+	err = open.EachPage(ctx, a.Ledger, filter, func(page ledger.Page[operation.Record]) error {
+		waiting += len(page.Items)
+		for _, rec := range page.Items {
+			if rec.CreatedAt.Before(first) {
+				first = rec.CreatedAt
+			}
+		}
+		return nil
+	})
+	if waiting == 0 {
+		return "every selected operation is registered", err
+	}
+	return fmt.Sprintf("of %s that may still be registered, the first is due at %s: a submitter may take %s; name one to "+
+		"resolve it at once", phrase.Counted(waiting, "operation"), phrase.LocalTime(first.Add(overview.UnregisteredFor)),
+		phrase.Span(overview.UnregisteredFor)), err
 }
