@@ -147,7 +147,8 @@ func TestPausedJob(t *testing.T) {
 	page := w.get(jobAddresses[0]).Body.String()
 	says(t, page, "PAUSED", "The job is held: an operator has paused it.", "ada paused it at ",
 		": half of the answers are empty.",
-		"4 batches that run or start go on, and are collected and paid.", "do=resume-job", "do=cancel-job")
+		"1 batch that runs goes on, and is collected and paid. Of 3 batches about to start, those ",
+		"do=resume-job", "do=cancel-job")
 	if strings.Contains(page, "do=pause-job") {
 		t.Errorf("it is offered again: %s", page)
 	}

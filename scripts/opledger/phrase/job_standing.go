@@ -66,12 +66,20 @@ func held(p progress.Progress) Standing {
 	return s
 }
 
-// goesOn says what becomes of the batches that run.
+// goesOn says what becomes of the batches that run, and of those that are about to.
 func goesOn(p progress.Progress) string {
-	if p.Batches.Running == 0 {
-		return "None of its batches runs"
+	words := "None of its batches runs"
+	switch n := p.Batches.Running - p.Batches.Starting; {
+	case n == 1:
+		words = "1 batch that runs goes on, and is collected and paid"
+	case n > 1:
+		words = Amount(int64(n), "batch") + " that run go on, and are collected and paid"
 	}
-	return Amount(int64(p.Batches.Running), "batch") + " that run or start go on, and are collected and paid"
+	if n := p.Batches.Starting; n > 0 {
+		words += ". Of " + Amount(int64(n), "batch") + " about to start, those that Gemini has created go on, too; the " +
+			"others wait"
+	}
+	return words
 }
 
 // waits is the standing of a job whose batches are not started now. Tokens, batches and storage are three limits, each

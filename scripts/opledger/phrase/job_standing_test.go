@@ -26,6 +26,8 @@ func TestJobStanding(t *testing.T) {
 			Hold: &job.Hold{Reason: reason, Decided: operation.Decided{At: noon, By: "kim", Why: why}},
 		}
 	}
+	about := holds("another", "a reason")
+	about.Batches = progress.Batches{Running: 10, Starting: 10}
 	seen := map[string]bool{}
 	for _, test := range []struct {
 		progress progress.Progress
@@ -43,12 +45,14 @@ func TestJobStanding(t *testing.T) {
 		{waits(progress.Waiting{Reason: job.WaitsForGemini}), phrase.Warn, []string{"within five minutes"}},
 		{waits(progress.Waiting{Reason: job.WaitsForIntent}), phrase.Warn, []string{"nothing is paid twice"}},
 		{holds(job.HeldByOperator, "the quota"), phrase.Warn, []string{"kim paused it at ", ": the quota.",
-			"2 batches that run or start go on", "Resume the job"}},
+			"2 batches that run go on, and are collected and paid", "Resume the job"}},
 		{holds(job.HeldByPilot, "9 of 20 were not done"), phrase.Bad, []string{"9 of 20 were not done. It has ",
 			"The other 360 requests were not sent, and cost nothing", "Read the first failures"}},
 		{holds(job.HeldByReferences, "7 requests name files"), phrase.Bad, []string{"7 requests name files. It ",
 			"end refused. 2 batches that", "Upload them again under the same names"}},
 		{holds(job.HeldByCost, "about $5"), phrase.Bad, []string{"About $5. ", "opledger change jobs/a --max-cost DOLLARS"}},
+		{about, phrase.Bad, []string{"None of its batches runs. Of 10 batches about to start, those that Gemini has " +
+			"created go on, too; the others wait."}},
 		{holds("newer\x1b", "a later reason"), phrase.Bad, []string{`newer\x1b`, "A later reason. "}},
 	} {
 		s := phrase.JobStanding(test.progress)

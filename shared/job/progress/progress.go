@@ -67,10 +67,12 @@ type Progress struct {
 type Batches struct {
 	// Total are all parts so far: further rounds, and the pieces of refused batches, add to it.
 	Total   int `json:"total"`
-	Done    int `json:"done"`            // their results are in job storage
-	Running int `json:"running"`         // started, or about to be
-	Planned int `json:"planned"`         // they wait for a free batch
-	Twins   int `json:"twins,omitempty"` // as in [job.Job]
+	Done    int `json:"done"`    // their results are in job storage
+	Running int `json:"running"` // started, or about to be
+	// Starting are those of Running that no batch is known of at Gemini.
+	Starting int `json:"starting,omitempty"`
+	Planned  int `json:"planned"`         // they wait for a free batch
+	Twins    int `json:"twins,omitempty"` // as in [job.Job]
 }
 
 // Waiting is what a part waits for.
@@ -187,6 +189,9 @@ func (p *Progress) add(part job.Part) {
 		p.Gathered += again
 	case part.State.Running():
 		p.Batches.Running++
+		if part.State == job.Starting {
+			p.Batches.Starting++
+		}
 	case part.State == job.Planned:
 		p.Batches.Planned++
 	}

@@ -62,8 +62,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("submitted: %+v", p)
 	}
 	cut(t, l)
-	if p := read(); p.Phase != job.Running || p.Batches != (progress.Batches{Total: 4, Running: 3, Planned: 1}) ||
-		p.Round != 1 || p.Waiting != nil {
+	if p := read(); p.Phase != job.Running ||
+		p.Batches != (progress.Batches{Total: 4, Running: 3, Starting: 3, Planned: 1}) || p.Round != 1 || p.Waiting != nil {
 		t.Errorf("cut: %+v", p)
 	}
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -83,7 +83,7 @@ func TestRead(t *testing.T) {
 		must(t, err)
 	}
 	p := read()
-	if p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 2, Planned: 1}) {
+	if p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 2, Starting: 2, Planned: 1}) {
 		t.Errorf("batches: %+v", p.Batches)
 	}
 	if p.Counts.Refused != 1 || len(p.Failures) != 1 || p.Open != 3 || p.Usage.Input != 5 {
@@ -96,7 +96,7 @@ func TestRead(t *testing.T) {
 	}
 	_, err = l.Jobs.Advance(ctx, nightly)
 	must(t, err)
-	if p := read(); p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 3}) || p.Counts.Refused != 1 {
+	if p := read(); p.Batches != (progress.Batches{Total: 4, Done: 1, Running: 3, Starting: 3}) || p.Counts.Refused != 1 {
 		t.Errorf("consumed: %+v, %+v", p.Batches, p.Counts)
 	}
 }
@@ -150,7 +150,7 @@ func TestReadMany(t *testing.T) {
 	cut(t, l)
 	p, err := progress.Read(ctx, l.Reading(), nightly)
 	must(t, err)
-	if p.Batches != (progress.Batches{Total: 400, Running: 3, Planned: 397}) {
+	if p.Batches != (progress.Batches{Total: 400, Running: 3, Starting: 3, Planned: 397}) {
 		t.Errorf("%+v", p.Batches)
 	}
 }
