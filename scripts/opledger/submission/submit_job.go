@@ -127,7 +127,7 @@ func submitJob(
 	if err != nil {
 		return err
 	}
-	return printSubmitted(in.outside, p, submitted.Created, len(summary.Batches))
+	return printSubmitted(in.outside, p, submitted.Created, summary)
 }
 
 // notAccepted adds to an error of a submission, where it helps, that the same command may be repeated.

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-func printSubmitted(outside terminal.Environment, p progress.Progress, created bool, batches int) error {
+func printSubmitted(outside terminal.Environment, p progress.Progress, created bool, s job.Summary) error {
 	became := "accepted"
 	if !created {
 		became = "known, " + phrase.JobState(p)
@@ -19,8 +19,19 @@ func printSubmitted(outside terminal.Environment, p progress.Progress, created b
 	if at := p.Options.Deadline; !at.IsZero() {
 		became += ", until " + phrase.LocalTime(at)
 	}
-	return outside.Print(map[string]any{"job": p, "created": created, "batches": batches}, "%s; %s%s",
-		size(p.Key, p.Input.Requests, batches, p.Input.Tokens), became, estimate(p.Price, p.Input.Requests, p.Input.Tokens))
+	batches := len(s.Batches)
+	return outside.Print(map[string]any{"job": p, "created": created, "batches": batches}, "%s; %s%s%s",
+		size(p.Key, p.Input.Requests, batches, p.Input.Tokens), became, smallPilot(p.Options, s),
+		estimate(p.Price, p.Input.Requests, p.Input.Tokens))
+}
+
+// smallPilot is the line that says that the pilot has fewer requests than were asked for; empty where it has not.
+func smallPilot(o job.Options, s job.Summary) string {
+	if len(s.Batches) == 0 || s.Batches[0].Requests >= min(o.Pilot, s.Requests) {
+		return ""
+	}
+	return fmt.Sprintf("\nthe pilot has %s, not %s: no more fit into one batch, by --max-bytes-per-batch or "+
+		"OPLEDGER_ENQUEUED_TOKENS", phrase.Amount(s.Batches[0].Requests, "request"), phrase.Number(o.Pilot))
 }
 
 // size says how large a job is.
@@ -43,7 +54,7 @@ func printDryRun(
 	pilot := ""
 	if o := request.Options.WithDefaults(); o.Pilot > 0 {
 		pilot = fmt.Sprintf("\nfirst %s; the rest if at most %s of them are not done",
-			phrase.Amount(s.Batches[0].Requests, "request"), phrase.Safe(string(o.PilotFailures)))
+			phrase.Amount(s.Batches[0].Requests, "request"), phrase.Safe(string(o.PilotFailures))) + smallPilot(o, s)
 	}
 	sent := s.Requests * int64(request.Options.MaxAttempts)
 	return outside.Print(map[string]any{

@@ -153,6 +153,9 @@ func TestSubmitJobDryRun(t *testing.T) {
 	quota := append(variables, "OPLEDGER_ENQUEUED_TOKENS=other=7 gemini-3.5-flash=1000")
 	commandtest.Run(t, quota, jobArgs(input, "--dry-run")...).Want(t, terminal.ExitDone).Says(t,
 		"25 requests, 4 batches, ") // each of a tenth of the quota
+	commandtest.Run(t, quota, jobArgs(input, "--dry-run", "--pilot", "20")...).Want(t, terminal.ExitDone).Says(t,
+		"\nfirst 7 requests; ", "\nthe pilot has 7 requests, not 20: no more fit into one batch, by --max-bytes-per-batch "+
+			"or OPLEDGER_ENQUEUED_TOKENS\n")
 	var told struct{ Requests, Bytes, Tokens, Batches, MostSent int64 }
 	s = commandtest.Run(t, variables, jobArgs(input, "--dry-run", "--json", "--max-attempts", "1")...)
 	commandtest.OneObject(t, s.Want(t, terminal.ExitDone).Out, &told)
