@@ -74,6 +74,10 @@ func (a *Actions) LookUp(ctx context.Context, key operation.Key) (ledger.Receipt
 	case !answer.Known():
 		return receipt, "", a.inconclusive(ctx, key, answer)
 	}
+	if receipt.State.Terminal() && answer.State.Terminal() && answer.State != receipt.State {
+		return receipt, fmt.Sprintf("%s is %s at Gemini, and the ledger says %s, which stands: it ended in two ways",
+			phrase.Safe(string(key)), answer.State, receipt.State), nil
+	}
 	return receipt, fmt.Sprintf("%s is %s at Gemini: %s; the ledger says %s", phrase.Safe(string(key)), answer.State,
 		decision(receipt), receipt.State), nil
 }

@@ -136,10 +136,10 @@ func tiles(o overview.Overview) []tile {
 	case o.Unread.N > 0:
 		quarantine.Sub = "none of them needs an operator"
 	}
-	intents := newTile(overview.AboutIntents, o.Intents.Total, "open "+things(o.Intents.Total, "intent"),
+	intents := newTile(overview.AboutIntents, o.Intents.Total, "waiting "+things(o.Intents.Total, "intent"),
 		"every submission is known")
 	if o.Intents.N > 0 {
-		intents.Sub = "their operation is not known yet"
+		intents.Sub = o.Intents.Words()
 	}
 	jobs := newTile(overview.AboutJobs, o.Jobs.Total, things(o.Jobs.Total, "job")+" not ended", "no job runs")
 	switch n := len(o.Jobs.Stopped); {

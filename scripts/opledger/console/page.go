@@ -180,6 +180,9 @@ func (c *Console) every(p page) time.Duration {
 
 // titled is the title of a page, with how much needs an operator where the page says it.
 func titled(title string, data any) string {
+	if named, ok := data.(interface{ PageTitle() string }); ok {
+		return named.PageTitle()
+	}
 	if counts, ok := data.(interface{ Needs() int }); ok && counts.Needs() > 0 {
 		return fmt.Sprintf("(%d) %s", counts.Needs(), title)
 	}

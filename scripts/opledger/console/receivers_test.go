@@ -110,7 +110,8 @@ func TestGroupActions(t *testing.T) {
 		"Run 31 dead effects of publish at hooks.example again?", "31 dead, 1 backing off", "One is tried first.")
 
 	g.receiver(errors.New("https://"+hooks+" answered 503"), false)
-	says(t, g.act(replayGroup), "Stopped after 1 of 31", "The receiver still refuses: publish of batches/dead",
+	says(t, g.act(replayGroup), "Run 31 dead effects of publish at hooks.example again · opledger",
+		"Stopped after 1 of 31", "The receiver still refuses: publish of batches/dead",
 		"answered 503", "backing off")
 	if g.tried != 1 {
 		t.Errorf("a receiver that is down was tried %d times", g.tried)

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func (r *runs) close() {
 
 // start begins an action on a group, and returns the address of its page.
 func (r *runs) start(given *actions.Actions, a action, s subject, d decision, now time.Time) string {
-	one := &groupRun{number: d.Question, title: a.title(s), began: now}
+	one := &groupRun{number: d.Question, title: strings.TrimSuffix(a.title(s), "?"), began: now}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known = append(r.known[max(0, len(r.known)-mostRuns+1):], one)
@@ -104,6 +105,9 @@ func loadRun(c *Console, r *request) (any, error) {
 	}
 	return p, nil
 }
+
+// PageTitle is what the run does, not its number.
+func (p runPage) PageTitle() string { return p.Title }
 
 // State says how far the run is, in a few words.
 func (p runPage) State() string {

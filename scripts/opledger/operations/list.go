@@ -114,8 +114,10 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 		return q.printDead(ctx, w, l, s, page)
 	case q.asJSON:
 		return terminal.PrintJSON(w, operationsJSON(page, page.Broken, held))
-	case q.filter.Pending, q.late:
-		err = printPending(w, s, page, held)
+	case q.late:
+		err = printPending(w, s, page, held, "no operation is pending for too long")
+	case q.filter.Pending:
+		err = printPending(w, s, page, held, "no operation is pending")
 	case q.filter.Conflict:
 		err = printConflicts(w, s, page)
 	default:

@@ -13,16 +13,16 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// printPending prints the operations that are waited for, and why.
+// printPending prints the operations that are waited for, and why; none where there are none.
 func printPending(
-	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold,
+	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold, none string,
 ) error {
 	headings := []any{"OPERATION", "STATE", "JOB KIND", "AGE", "LOOK-UPS", "NEXT LOOK-UP", "WHY"}
 	correlated := showsCorrelation(s, page)
 	if correlated {
 		headings = slices.Insert(headings, 2, any("CORRELATION ID"))
 	}
-	return terminal.PrintPage(w, s, page, "no operation is pending", headings, func(r operation.Record) []any {
+	return terminal.PrintPage(w, s, page, none, headings, func(r operation.Record) []any {
 		row := []any{
 			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.JobKind), phrase.Span(s.Now.Sub(r.SubmittedAt)),
 			r.LookUps, r.DueAt, why(r, held, s.Now),

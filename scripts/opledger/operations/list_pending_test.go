@@ -28,6 +28,8 @@ func TestListPending(t *testing.T) {
 		terminal.ExitDone); s.Out != "no operation is pending\n" {
 		t.Errorf("%q", s.Out)
 	}
+	commandtest.Run(t, variables, "list", "--late").Want(t, terminal.ExitDone).Says(t,
+		"no operation is pending for too long")
 	running := commandtest.Batch(t, sim, "running", geminisim.StateRunning)
 	commandtest.Run(t, variables, "register", running, "--job-kind", "nightly", "--submitted-at",
 		time.Now().Add(-26*time.Hour).Format(time.RFC3339)).Want(t, terminal.ExitDone)

@@ -8,6 +8,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/secret/secretsim"
 	"github.com/opledger/opledger/test/commandtest"
 )
@@ -92,6 +93,17 @@ func TestReconcileOne(t *testing.T) {
 	s = commandtest.Run(t, variables, "reconcile", name).Want(t, terminal.ExitDone)
 	if want := name + " is FAILED at Gemini: duplicate; the ledger says FAILED\n"; s.Out != want {
 		t.Errorf("%q, want %q", s.Out, want)
+	}
+
+	twice := commandtest.Batch(t, sim, "twice", geminisim.StateFailed)
+	commandtest.Run(t, variables, "register", twice).Want(t, terminal.ExitDone)
+	f.Settle(operation.Key(twice), operation.Succeeded, operation.Result{})
+	for range 2 { // the second look-up is a duplicate
+		s = commandtest.Run(t, variables, "reconcile", twice).Want(t, terminal.ExitDone)
+		want := twice + " is FAILED at Gemini, and the ledger says SUCCEEDED, which stands: it ended in two ways\n"
+		if s.Out != want {
+			t.Errorf("%q, want %q", s.Out, want)
+		}
 	}
 
 	commandtest.Run(t, variables, "register", "batches/gone").Want(t, terminal.ExitDone)

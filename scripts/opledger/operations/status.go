@@ -140,7 +140,11 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 	out.Line("effects", effects)
 	out.Line("dead", o.Dead.Total)
 	out.Line("quarantine", o.Unread.Total)
-	out.Line("intents", o.Intents.Total)
+	intents := o.Intents.Total.String()
+	if o.Intents.N > 0 {
+		intents += ": " + o.Intents.Words()
+	}
+	out.Line("intents", intents)
 	out.Line("conflicts", conflicts)
 	out.Line("unregistered", unregistered)
 	out.Line("last pass", o.PassWords())

@@ -9,6 +9,7 @@ package overview
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -158,7 +159,23 @@ type Intents struct {
 	// Abandoned counts those of the next that a pass gave up, and no operator; they are searched for
 	// still.
 	Abandoned int `json:"abandoned"`
+	decided   int // those of the next that an operator abandoned; they are searched for still, too
 	more      bool
+}
+
+// Words say of the intents that their operation is not known, and how many of them are only searched for.
+func (i Intents) Words() string {
+	words := "their operation is not known yet"
+	if i.N == 1 {
+		words = "its operation is not known yet"
+	}
+	if i.decided > 0 {
+		words += fmt.Sprintf(", %d abandoned", i.decided)
+	}
+	if i.Abandoned > 0 {
+		words += fmt.Sprintf(", %d given up", i.Abandoned)
+	}
+	return words
 }
 
 // Jobs are the jobs that have not ended.

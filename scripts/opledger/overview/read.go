@@ -184,7 +184,11 @@ func (o *Overview) readIntents(ctx context.Context, l ledger.Reading, most int) 
 	o.Broken, o.Intents.more = append(o.Broken, page.Broken...), o.partial(page.Next)
 	for _, item := range page.Items {
 		_, decided := item.Intent.Decision()
-		if item.Intent.State == ledger.IntentAbandoned && !decided {
+		switch {
+		case item.Intent.State != ledger.IntentAbandoned:
+		case decided:
+			o.Intents.decided++
+		default:
 			o.Intents.Abandoned++
 		}
 	}
