@@ -75,10 +75,11 @@ func (o *Overview) readStopped(ctx context.Context, l ledger.Reading, rec operat
 
 // readEndedJobs notes what is to be known of the jobs that ended lately, of the newest.
 func (o *Overview) readEndedJobs(ctx context.Context, l ledger.Reading, most int) error {
-	ended := slices.DeleteFunc(operation.States(), func(s operation.State) bool { return !s.Terminal() })
-	page, err := l.Operations.List(ctx, ledger.Filter{Collection: operation.Jobs, States: ended, Limit: most})
+	// Without states: the index of a collection serves it, however many other operations have ended.
+	page, err := l.Operations.List(ctx, ledger.Filter{Collection: operation.Jobs, Limit: most})
+	o.Broken = append(o.Broken, page.Broken...)
 	for _, rec := range page.Items {
-		if o.At.Sub(rec.SettledAt) > UnmatchedFor {
+		if !rec.Settled() || o.At.Sub(rec.SettledAt) > UnmatchedFor {
 			continue
 		}
 		j, readErr := l.Jobs.Read(ctx, rec.Key)

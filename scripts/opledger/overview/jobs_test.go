@@ -41,3 +41,28 @@ func TestReadHeld(t *testing.T) {
 		t.Errorf("%+v, %v", o.Jobs, err)
 	}
 }
+
+// TestReadUnmatched: in a file a job that ended lately with lines of results that answer no request is a problem for a
+// day, with the place of the lines.
+func TestReadUnmatched(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	for key, ago := range map[operation.Key]time.Duration{"jobs/lately": time.Hour, "jobs/before": 25 * time.Hour} {
+		at := time.Now().Add(-ago)
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath(key), Data: operation.Record{
+			Schema: 1, Version: 1, Key: key, Collection: operation.Jobs, State: operation.Succeeded, Registered: true,
+			CreatedAt: at, SettledAt: at,
+		}}, ledger.Write{Path: ledger.JobPath(key), Data: job.Job{
+			Schema: 2, Version: 1, Key: key, Phase: job.Ended, CreatedAt: at, Storage: "/jobs", Counts: job.Counts{Unmatched: 2},
+			Output: job.Output{Unmatched: job.Object{Name: "unmatched.jsonl", Size: 1}},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: time.Minute, Most: 10, File: true})
+	if err != nil || len(o.Jobs.Unmatched) != 1 || o.Jobs.Unmatched[0].Key != "jobs/lately" || len(o.Problems) != 1 ||
+		o.Problems[0].Command != "opledger results jobs/lately --kind unmatched" ||
+		!strings.HasSuffix(o.Problems[0].Words, "they are in /jobs/unmatched.jsonl") {
+		t.Errorf("%+v, %+v, %v", o.Jobs, o.Problems, err)
+	}
+}
