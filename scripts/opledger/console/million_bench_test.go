@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +22,15 @@ const million = 1_000_000
 
 // BenchmarkMillion opens pages over a file with a million operations, each as often as b.N. The
 // greatest time of a page is reported, too. Filling the file takes minutes.
-func BenchmarkMillion(b *testing.B) {
+func BenchmarkMillion(b *testing.B) { benchPages(b, million, 0) }
+
+// BenchmarkBadNight opens pages over a file with 20,500 operations. Of these 500 have a dead effect of one receiver,
+// 500 one that waits or backs off, and 500 more are pending.
+func BenchmarkBadNight(b *testing.B) { benchPages(b, 19_000, 500) }
+
+// benchPages opens pages over a file with so many operations, and as many of each trouble.
+func benchPages(b *testing.B, operations, trouble int) {
+	b.Helper()
 	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"), time.Now)
 	if err != nil {
 		b.Fatal(err)
@@ -32,7 +41,8 @@ func BenchmarkMillion(b *testing.B) {
 		}
 	}()
 	began := time.Now()
-	fillMillion(b, store)
+	fill(b, store, operations)
+	fillTrouble(b, store, trouble)
 	b.Logf("filled in %v", time.Since(began).Round(time.Second))
 	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
 	if err != nil {
@@ -41,7 +51,7 @@ func BenchmarkMillion(b *testing.B) {
 	c := New(Options{
 		Ledger: l.Reading(), Effects: phrase.EffectView{Max: 10, RetryFor: 24 * time.Hour, Store: "sqlite:demo.db"},
 		Location: config.Store{SQLite: "demo.db"}, Interval: 5 * time.Minute,
-		Every: time.Hour, Most: 100, Parts: 1000, OpenParts: 100, Log: slog.New(slog.DiscardHandler),
+		Every: time.Hour, Most: 100, Ends: 50, Parts: 1000, OpenParts: 100, Log: slog.New(slog.DiscardHandler),
 	})
 	defer c.Close()
 	for _, address := range []string{
@@ -52,10 +62,12 @@ func BenchmarkMillion(b *testing.B) {
 		"/console/operations?show=dead&state=SUCCEEDED", "/console/operations?show=pending",
 		"/console/operations?show=pending&state=RUNNING&collection=interactions", "/console/operations?since=24h",
 		"/console/operations?since=72h&state=EXPIRED", "/console/effects", "/console/effects?show=dead", "/console/intents",
-		"/console/quarantine", "/console/operation?key=batches%2F500000",
+		"/console/quarantine", "/console/receivers", "/console/jobs", "/console/operations?show=late",
+		fmt.Sprintf("/console/operation?key=batches%%2F%d", operations/2),
 	} {
 		b.Run(address, func(b *testing.B) {
 			var longest time.Duration
+			used := processorTime(b)
 			for b.Loop() {
 				began := time.Now()
 				answer := httptest.NewRecorder()
@@ -66,21 +78,79 @@ func BenchmarkMillion(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(longest.Microseconds())/1000, "ms-longest")
+			b.ReportMetric(float64((processorTime(b)-used).Microseconds())/1000/float64(b.N), "ms-cpu/op")
 		})
 	}
 }
 
-// fillMillion fills a file with two weeks of operations. Rare are: a collection, three states, a job
+// processorTime is how much this process has used.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// fillTrouble adds so many operations with a dead effect, with an open one, half of which back off, and pending ones.
+func fillTrouble(b *testing.B, store *sqlite.Store, n int) {
+	b.Helper()
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	var writes []ledger.Write
+	for i := range n {
+		at := now.Add(-time.Duration(i) * time.Second)
+		base := operation.Record{
+			Schema: 1, Version: 3, Collection: operation.Batches, Registered: true, CreatedAt: at, SubmittedAt: at,
+			Submission: operation.Submission{JobKind: "nightly"},
+		}
+		for _, kind := range []string{"dead", "open", "pending"} {
+			rec := base
+			rec.Key = operation.Key(fmt.Sprintf("batches/%s-%d", kind, i))
+			rec.Name, rec.State, rec.SettledAt, rec.SettledBy = string(rec.Key), operation.Succeeded, at, operation.Webhook
+			e := ledger.Effect{
+				Schema: 1, Version: 3, Operation: rec.Key, Name: "publish", Payload: "{}", Fence: 1, Attempts: 1, CreatedAt: at,
+				IdempotencyKey: operation.IdempotencyKey(rec.Key, "publish"), LastError: "https://hooks.example answered 503",
+			}
+			switch kind {
+			case "pending":
+				rec.State, rec.SettledAt, rec.SettledBy = operation.Running, time.Time{}, ""
+				rec.DueAt, rec.LateAt = now.Add(time.Hour), at
+			case "dead":
+				rec = rec.WithEffect("publish", operation.EffectDead)
+				e.State, e.DiedAt = ledger.EffectDead, at
+			case "open":
+				rec = rec.WithEffect("publish", operation.EffectOpen)
+				e.State, e.DueAt, e.ClaimableAt = ledger.EffectPending, now.Add(time.Hour), now.Add(time.Hour)
+				if i%2 == 0 {
+					e.Failing, e.FailingSince = &ledger.Failing{Since: at, Last: at, Times: 2}, at
+				}
+			}
+			writes = append(writes, ledger.Write{Path: ledger.OperationPath(rec.Key), Data: rec})
+			if kind != "pending" {
+				writes = append(writes, ledger.Write{Path: ledger.EffectPath(rec.Key, "publish"), Data: e})
+			}
+		}
+	}
+	if len(writes) == 0 {
+		return
+	}
+	if _, err := store.Commit(b.Context(), writes...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// fill fills a file with two weeks of so many operations. Rare are: a collection, three states, a job
 // kind, dead effects, conflicts, and what is pending.
-func fillMillion(b *testing.B, store *sqlite.Store) {
+func fill(b *testing.B, store *sqlite.Store, operations int) {
 	b.Helper()
 	const perCommit = 20_000
 	now := time.Now()
 	var writes []ledger.Write
-	for i := range million {
-		at := now.Add(-14 * 24 * time.Hour * time.Duration(million-i) / million)
+	for i := range operations {
+		at := now.Add(-14 * 24 * time.Hour * time.Duration(operations-i) / time.Duration(operations))
 		writes = append(writes, millionth(i, at)...)
-		if len(writes) < perCommit && i < million-1 {
+		if len(writes) < perCommit && i < operations-1 {
 			continue
 		}
 		if _, err := store.Commit(b.Context(), writes...); err != nil {
