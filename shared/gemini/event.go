@@ -1,11 +1,12 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/operation"

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/opledger/opledger/shared/gemini/api"
 )
@@ -48,35 +48,28 @@ const maxKeyBytes = 256
 // metadata.
 type wire struct {
 	wireKey
-	Response jsontext.Value `json:"response"`
-	Error    jsontext.Value `json:"error"`
+	Response json.RawMessage `json:"response"`
+	Error    json.RawMessage `json:"error"`
 }
 
 // A wireKey is the part of an item that is decoded when the item is skipped.
 type wireKey struct {
-	Key      jsontext.Value `json:"key"`
-	Metadata jsontext.Value `json:"metadata"`
-}
-
-// decode takes what Gemini's own clients take: names in any case, the last of one that comes twice, and bytes that
-// are not UTF-8.
-func decode(text []byte, to any) error {
-	return jsonv2.Unmarshal(text, to, jsonv2.MatchCaseInsensitiveNames(true), //nolint:wrapcheck // it is not passed on
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	Key      json.RawMessage `json:"key"`
+	Metadata json.RawMessage `json:"metadata"`
 }
 
 // parse decodes an item. Its Key is the submitter's, or empty.
 func parse(text []byte) Item {
 	var w wire
-	if decode(text, &w) != nil {
+	if jsonv1.Unmarshal(text, &w) != nil {
 		return problem("it is not a JSON object")
 	}
 	item := Item{Key: w.submitted()}
 	switch {
 	case present(w.Error):
-		item.Error = json.RawMessage(w.Error)
+		item.Error = w.Error
 	case present(w.Response):
-		item.Response = json.RawMessage(w.Response)
+		item.Response = w.Response
 	case !present(text):
 		return problem("it is null")
 	default:
@@ -88,7 +81,7 @@ func parse(text []byte) Item {
 // parseKey returns the Key that parse would.
 func parseKey(text []byte) string {
 	var w wireKey
-	if decode(text, &w) != nil {
+	if jsonv1.Unmarshal(text, &w) != nil {
 		return ""
 	}
 	return w.submitted()
@@ -111,9 +104,9 @@ func (w wireKey) submitted() string {
 		return key
 	}
 	var metadata struct {
-		Key jsontext.Value `json:"key"`
+		Key json.RawMessage `json:"key"`
 	}
-	_ = decode(w.Metadata, &metadata) // no object: no key
+	_ = jsonv1.Unmarshal(w.Metadata, &metadata) // no object: no key
 	return keyOf(metadata.Key)
 }
 
