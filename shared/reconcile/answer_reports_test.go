@@ -104,8 +104,9 @@ func TestReportedAnswers(t *testing.T) {
 			w := newWorld(t)
 			name := w.registered(c.submit(w, "a", c.at))
 			if c.answer != nil {
-				c.answer.Times = 3
-				w.sim.AnswerNext(c.get, "a", *c.answer)
+				answer := *c.answer // which others have, too
+				answer.Times = 3
+				w.sim.AnswerNext(c.get, "a", answer)
 			}
 			w.clock.Advance(grace)
 			for attempt := range 3 {
