@@ -8,6 +8,7 @@ package logging
 
 import (
 	"context"
+	"encoding"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -46,21 +47,26 @@ func shape(groups []string, a slog.Attr) slog.Attr {
 }
 
 // safe cuts and escapes a value that is a text, of whatever type, or a list of texts. Line ends stay
-// in an error, and with lines: several errors that are joined have one each.
+// in an error, and with lines: several errors that are joined have one each. What has a JSON or a text of
+// its own answers for that.
 func safe(v slog.Value, lines bool) slog.Value {
 	text := ""
 	switch v.Kind() {
 	case slog.KindString:
 		text = v.String()
 	case slog.KindAny:
-		if list, ok := v.Any().([]string); ok {
-			return slog.AnyValue(safeList(list))
-		}
-		if err, ok := v.Any().(error); ok {
-			text, lines = err.Error(), true
-		} else if named := reflect.ValueOf(v.Any()); named.Kind() == reflect.String {
-			text = named.String()
-			if _, ok := v.Any().(json.Marshaler); !ok {
+		switch value := v.Any().(type) {
+		case json.Marshaler:
+			return v
+		case []string:
+			return slog.AnyValue(safeList(value))
+		case error:
+			text, lines = value.Error(), true
+		case encoding.TextMarshaler: // which slog asks only where it is no error
+			return v
+		default:
+			if named := reflect.ValueOf(value); named.Kind() == reflect.String {
+				text = named.String()
 				v = slog.StringValue(text) // which is written without reflection
 			}
 		}
