@@ -11,11 +11,13 @@ const envSoak = "OPLEDGER_SOAK"
 
 // Soak returns the count of the level that OPLEDGER_SOAK names:
 //
-//	short  the default, also of .ci/run: every moment, point and kind once
+//	short  the default, also of .ci/run: a sample of the moments, points, kinds and inputs
 //	night  what .ci/night sets: often enough to show a race that is lost once in some hundred times
 //	long   what an operator sets before a release: ten times as often, an hour or more
 //
-// No level leaves a test out or changes what a test asserts. Any other value fails the test.
+// No level leaves a test out. A lower one may leave out a case that takes long, or run each test with one of the cases
+// with which a higher one runs them all. What a test asserts stays the same, but for how much it must have seen. Any
+// other value fails the test.
 func Soak[T any](t testing.TB, short, night, long T) T {
 	t.Helper()
 	switch level := os.Getenv(envSoak); level {
