@@ -36,9 +36,11 @@ func goCommand() int {
 }
 
 // socket is where the keeper listens for those whom a process has started. The name is not that of a
-// file: it is gone with the keeper.
+// file: it is gone with the keeper. It is that of a network namespace, which containers may share, and
+// the process's id that of a PID namespace: so the name has both.
 func (s *shared) socket(command int) string {
-	return fmt.Sprintf("@opledger-test-%s-%d", s.name, command)
+	ids, _ := os.Readlink("/proc/self/ns/pid") // goCommand has read in /proc before
+	return fmt.Sprintf("@opledger-test-%s-%s-%d", s.name, ids, command)
 }
 
 // kept returns the address of the emulator that all packages share; empty if they share none, or if it
@@ -48,7 +50,7 @@ func (s *shared) kept() string {
 	if command == 0 {
 		return ""
 	}
-	for range 2 { // else the keeper ends at this moment, because it could not start the emulator
+	for range 2 { // a keeper that could not start its emulator may be ending: try once more
 		conn, err := net.Dial("unix", s.socket(command))
 		if err == nil {
 			addr, err := io.ReadAll(conn)
