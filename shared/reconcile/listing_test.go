@@ -23,7 +23,7 @@ func isList(r *http.Request) bool { return r.URL.Path == "/v1beta/batches" }
 func TestListed(t *testing.T) {
 	t.Parallel()
 	due := harness.Soak(t, 115, 230, 230)
-	more := harness.Soak(t, 1400, 4000, 4000) // either is on more pages than may be read
+	more := harness.Soak(t, 1400, 4000, 4000) // on more pages than due/10, which may be read for them
 	pages := func(batches int) int { return (batches + 99) / 100 }
 	for name, c := range map[string]struct {
 		strange int // unregistered batches in the list

@@ -17,7 +17,7 @@ import (
 )
 
 // TestYearOnDisk: the file of a ledger that is used every day grows for twice the retention, and then no more. The
-// short form watches it for as long again.
+// short form watches it for 120 days.
 func TestYearOnDisk(t *testing.T) {
 	t.Parallel()
 	of, _ := days(t, harness.Soak(t, 120, 365, 365), 2)
