@@ -94,7 +94,9 @@ func (c *checker) outputs(s *submission, j job.Job) job.Counts {
 		times[l.Key]++
 		counts = counts.Add(l.Outcome.Counts())
 		if l.Outcome == job.OutcomeRefused && l.Batch == "" {
-			c.unsent(s, in.lines[max(slices.IndexFunc(in.lines, func(r line) bool { return r.Key == l.Key }), 0)])
+			if i := slices.IndexFunc(in.lines, func(r line) bool { return r.Key == l.Key }); i >= 0 { // else see below
+				c.unsent(s, in.lines[i])
+			}
 			continue
 		}
 		c.belongs(s, l)

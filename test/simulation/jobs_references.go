@@ -77,7 +77,8 @@ func (c *checker) sendsLost(b *batch) {
 	}
 }
 
-// unsent checks a request that has ended without being sent: it names a file that is lost [J15].
+// unsent checks a request that has ended without being sent: it names a file that is lost by the job's end. That it was
+// lost already when the job's plan said so, lost proves [J15].
 func (c *checker) unsent(s *submission, l line) {
 	lost := false
 	job.ReferencesIn(l.Request, func(name string) { lost = lost || c.w.gemini.isLost(name) })
