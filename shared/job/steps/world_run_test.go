@@ -113,7 +113,7 @@ func (w *world) learn() (any bool) {
 // ends waits for ends of batches at Gemini.
 func (w *world) ends(enough func(geminisim.Stats) bool) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	defer cancel()
 	if err := w.sim.WaitFor(ctx, enough); err != nil {
 		w.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/gemini/api"
@@ -39,6 +41,8 @@ const (
 	nightly  operation.Key = "jobs/nightly"
 	interval               = 5 * time.Minute
 	lease                  = 10 * time.Minute
+	// patience is how long one answer of the emulator or of the simulator may take on a machine with much else to do.
+	patience = 2 * time.Minute
 )
 
 // A world is the workers of jobs between a real ledger, a real job storage and a simulated Gemini, on one
@@ -144,13 +148,36 @@ func (w *world) openStore() ledger.Store {
 
 func (w *world) openFirestore() ledger.Store {
 	w.Helper()
-	options := harness.ClientOptions(harness.Firestore(w))
+	options := harness.ClientOptions(harness.Firestore(w),
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+		) error {
+			return invoke(patiently(ctx), method, req, reply, conn, opts...)
+		}),
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, of *grpc.StreamDesc, conn *grpc.ClientConn, method string,
+			stream grpc.Streamer, opts ...grpc.CallOption,
+		) (grpc.ClientStream, error) {
+			return stream(patiently(ctx), of, conn, method, opts...)
+		}),
+	)
 	store, err := firestore.Open(w.Context(), harness.ProjectID(w), "", options...)
 	if err != nil {
 		w.Fatal(err)
 	}
 	w.Cleanup(func() { _ = store.Close() }) // the test has ended
 	return clocked{store, w.clock}
+}
+
+// patiently returns the context of a request that ends with that of its caller, but not for its deadline: the store
+// gives a request ten seconds, which the first ones of an emulator that has just started may exceed on a busy machine.
+func patiently(ctx context.Context) context.Context {
+	longer, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			cancel()
+		}
+	})
+	return longer
 }
 
 // A clocked store shows the time of the test's clock: that of the emulator cannot be moved.
