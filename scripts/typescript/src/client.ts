@@ -1,6 +1,7 @@
 /** The client: each call, and what it is made of. */
 
 import { Caller, type CallOptions } from "./calls.js";
+import { AccessError } from "./errors.js";
 import { Jobs } from "./jobs.js";
 import type { Mark } from "./mark.js";
 import type { Operation, Submitted } from "./model.js";
@@ -251,6 +252,7 @@ function storageTokenOf({ storageToken }: ClientOptions): Token {
   if (storageToken !== undefined) return storageToken;
   if (emulator()) return "";
   return () => {
-    throw new RangeError("Cloud Storage needs storageToken, such as googleToken(new GoogleAuth())");
+    const remedy = "give the client storageToken, such as googleToken(new GoogleAuth())";
+    throw new AccessError("Cloud Storage needs a token", { remedy });
   };
 }

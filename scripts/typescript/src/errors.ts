@@ -74,7 +74,7 @@ export class RefusedError extends OpledgerError {
 }
 
 /**
- * 401 or 403: the token is missing or wrong, or the caller may not do this. 0: the token cannot be sent.
+ * 401 or 403: the token is missing or wrong, or the caller may not do this. 0: the token cannot be had or sent.
  *
  * @example
  * try {

@@ -53,18 +53,19 @@ export class Transport {
    * Returns the answer to a request.
    *
    * @param limitMs after which it is given up: of an answer that goes into a sink for each piece, else for the whole
-   * @throws Unreached, AccessError where a token is none, what the sink throws, and the reason of the signal
+   * @throws Unreached, AccessError where a token is none or can never be had, what the sink throws, and the reason of
+   *   the signal
    */
   async send(command: Send, limitMs: number, signal?: AbortSignal): Promise<Reply> {
     const url = command.url.startsWith("/") ? this.#url + command.url : command.url;
     const headers = new Headers(command.headers);
-    await this.#authorize(headers, command.auth ?? "opledger");
     const over = new AbortController();
     const timer = setTimeout(() => over.abort(new Error(`it took longer than ${limitMs / 1000} s`)), limitMs);
     const aborted = () => over.abort(signal?.reason);
     signal?.addEventListener("abort", aborted);
     try {
       signal?.throwIfAborted();
+      await this.#authorize(headers, command.auth ?? "opledger", over.signal, signal);
       const response = await reached(signal, fetch(url, {
         method: command.method,
         headers,
@@ -92,11 +93,15 @@ export class Transport {
     }
   }
 
-  async #authorize(headers: Headers, auth: Auth): Promise<void> {
+  /** over ends the wait for a token; its reason is the caller's where signal has ended it. */
+  async #authorize(headers: Headers, auth: Auth, over: AbortSignal, signal?: AbortSignal): Promise<void> {
+    const ended = new Promise<never>((_, reject) => over.addEventListener("abort", () => reject(over.reason)));
     let secret: string;
     try {
-      secret = await textOf(this.#tokens[auth]);
+      secret = await Promise.race([ended, textOf(this.#tokens[auth])]);
     } catch (cause) {
+      signal?.throwIfAborted();
+      if (cause instanceof AccessError) throw cause; // a later attempt would not have it either
       throw new Unreached(`the token cannot be had: ${said(cause)}`, { cause });
     }
     const sent = sendable(auth === "gemini" ? "the API key of Gemini" : "the token", secret);

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { checkedUrl, Opledger, OpledgerError } from "../src/index.js";
+import { AccessError, checkedUrl, googleToken, Opledger, OpledgerError } from "../src/index.js";
+import { Transport, Unreached } from "../src/transport.js";
 import { Answering, AWAY, failure, RECORD, type Answer } from "./answering.js";
 
 const server = new Answering();
@@ -60,6 +61,38 @@ describe("a request", () => {
     await authorized.register("batches/abc");
     const sent = server.requests.map(({ headers }) => headers.authorization);
     assert.deepEqual(sent, ["Bearer one", "Bearer two"]);
+  });
+
+  it("is not repeated where there can be no token", async () => {
+    for (const said of ["Could not load the default credentials.", "Cannot fetch ID token in this environment"]) {
+      const fails = () => Promise.reject(new Error(said));
+      const auth = { getAccessToken: fails, getIdTokenClient: fails };
+      const options = { token: "", storage: "gs://bucket/jobs", ...server.environment() };
+      const at = "gs://bucket/jobs/x";
+      const without = new Opledger(server.url, options).results("batches/abc", { at });
+      assert.match((await failure(without.next(), AccessError)).message, /storageToken/);
+      const storageToken = googleToken(auth);
+      const storage = new Opledger(server.url, { ...options, storageToken }).results("batches/abc", { at });
+      assert.match((await failure(storage.next(), AccessError)).what, new RegExp(`^${said}`));
+      const authorized = new Opledger(server.url, { ...options, token: googleToken(auth, server.url) });
+      await failure(authorized.register("batches/abc"), AccessError);
+    }
+    assert.deepEqual([server.pauses, server.requests], [[], []]);
+  });
+
+  it("waits for a token no longer than it may", async () => {
+    const never = () => new Promise<string>(() => {});
+    const transport = new Transport(server.url, { opledger: never, gemini: "", google: "", none: "" });
+    const late = await failure(transport.send({ method: "GET", url: "/x" }, 1), Unreached);
+    assert.match(late.message, /^the token cannot be had: it took longer than 0.001 s/);
+    const given = new AbortController();
+    const reason = new Error("the user left");
+    const token = () => {
+      given.abort(reason);
+      return never();
+    };
+    const call = new Opledger(server.url, { token }).register("batches/abc", { signal: given.signal });
+    assert.equal(await failure(call, Error), reason);
   });
 
   it("sends the token of the environment", async () => {
