@@ -11,6 +11,9 @@ const BESIDE = [ // settings of the flat config that are beside generationConfig
 const SDK = [ // of the SDK, not of Gemini
   "httpOptions", "abortSignal", "shouldReturnHttpResponse", "automaticFunctionCalling",
 ];
+const VERTEX = [ // not of Gemini
+  "labels", "routingConfig", "modelSelectionConfig", "audioTimestamp", "modelArmorConfig",
+];
 
 /** Whether contents are not a list of contents, as Gemini takes them. */
 export function isFlat(contents: unknown): boolean {
@@ -56,14 +59,16 @@ function partOf(given: unknown): Json {
 /**
  * Returns the settings of a flat config, where Gemini has each.
  *
- * @throws RangeError for a tool that calls a function of this program
+ * @throws RangeError for a tool that calls a function of this program, and for what Vertex AI alone has
  */
 export function settingsOf(config: object | undefined): Json {
   const body: Record<string, unknown> = {};
   const generation: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(config ?? {}) as [string, unknown][]) {
     if (value === undefined || value === null || SDK.includes(name)) continue;
-    if (name === "systemInstruction") {
+    if (VERTEX.includes(name)) {
+      throw new RangeError(`config has ${name}, which Vertex AI has and the Gemini API has not`);
+    } else if (name === "systemInstruction") {
       body[name] = { parts: contentsOf(value).flatMap(({ parts }) => parts) };
     } else if (name === "tools" && [value].flat().some(calls)) {
       throw new RangeError("a tool calls a function of this program, which a batch cannot: give a FunctionDeclaration");
@@ -71,6 +76,8 @@ export function settingsOf(config: object | undefined): Json {
       body[name] = value;
     } else if (name === "generationConfig") {
       Object.assign(generation, value);
+    } else if (name === "speechConfig" && typeof value === "string") {
+      generation[name] = { voiceConfig: { prebuiltVoiceConfig: { voiceName: value } } };
     } else {
       generation[name] = value;
     }

@@ -5,7 +5,7 @@ import { LocalFile } from "./file.js";
 import type { Json } from "./json.js";
 import { jobIdOf, jobOf, type Job, type Outcome } from "./model.js";
 import { decided, wait, type Decision } from "./operations.js";
-import { isPath, writeRequests, type Requests } from "./requests.js";
+import { checkLines, isPath, writeRequests, type Requests } from "./requests.js";
 import type { Result } from "./result.js";
 import { results, type JobResultsOptions, type Places } from "./results.js";
 import { submissionOf, type Submission } from "./submit.js";
@@ -117,6 +117,7 @@ export class Jobs {
     const file = await (raw ? LocalFile.open(requests) : LocalFile.temporary());
     let input: Json;
     try {
+      if (raw) await checkLines(file, requests, keyField || "key");
       const count = raw ? 0 : await writeRequests(file, requests, config, keyField);
       const [size, sha256] = [await file.size(), await file.sha256()];
       if (size === 0) throw new RangeError("there are no requests");

@@ -97,29 +97,37 @@ export function isPath(requests: Requests): requests is string | URL {
   return typeof requests === "string" || requests instanceof URL;
 }
 
+/** Sees that a file begins as JSON Lines do, before it is sent. @throws RangeError where it does not, as a CSV */
+export async function checkLines(file: LocalFile, path: string | URL, keyField: string): Promise<void> {
+  const first = (await file.read(0, 1000)).toString().trimStart(); // also without a byte order mark
+  if (first && !first.startsWith("{")) throw noLine(path, keyField, first);
+}
+
 async function* linesOf(path: string | URL, keyField: string): AsyncGenerator<Json, void, undefined> {
   const file = await LocalFile.open(path);
   try {
-    let number = 0;
     for await (const bytes of file.lines()) {
-      number++;
       const line = bytes.toString().replace(/^\ufeff/, "").trim();
-      if (line) yield renamed(line, number, keyField || "key");
+      if (line) yield renamed(path, keyField || "key", line);
     }
   } finally {
     await file.close();
   }
 }
 
-function renamed(line: string, number: number, keyField: string): Json {
+function renamed(path: string | URL, keyField: string, line: string): Json {
   let given: unknown;
   try {
     given = JSON.parse(line);
   } catch {
     given = undefined;
   }
-  if (!isObject(given)) {
-    throw new RangeError(`line ${number} is not {"${keyField}":…,"request":{…}}: ${line.slice(0, 100)}`);
-  }
+  if (!isObject(given)) throw noLine(path, keyField, line);
   return { key: given[keyField], request: given.request };
+}
+
+function noLine(path: string | URL, keyField: string, line: string): RangeError {
+  const shown = JSON.stringify(line.split(/\r?\n/, 1)[0]?.slice(0, 100));
+  const what = `${String(path)}: the line ${shown} is not {"${keyField}":…,"request":{…}}`;
+  return new RangeError(`${what}; of a CSV give its rows, pairs of a key and contents`);
 }

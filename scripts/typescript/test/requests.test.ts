@@ -1,10 +1,14 @@
 // Tests of what becomes of @google/genai's contents and config.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { request, type Contents, type Request } from "../src/index.js";
+import { Opledger, request, type Contents, type Request } from "../src/index.js";
 import { lineOf } from "../src/requests.js";
+import { failure } from "./answering.js";
 
 const USER = { role: "user", parts: [{ text: "hello" }] };
 
@@ -40,17 +44,19 @@ describe("a request", () => {
       temperature: 0, maxOutputTokens: 9, systemInstruction: "Be brief.", safetySettings: [{ category: "X" }],
       tools: [{ googleSearch: {} }], toolConfig: { a: 1 }, cachedContent: "cachedContents/x",
       httpOptions: { timeout: 1 }, abortSignal: new AbortController().signal, stopSequences: undefined,
-      responseSchema: { type: "OBJECT" },
+      responseSchema: { type: "OBJECT" }, speechConfig: "Kore",
     };
+    const speechConfig = { voiceConfig: { prebuiltVoiceConfig: { voiceName: "Kore" } } };
     assert.deepEqual(request(7, "hello", config), {
       key: "7",
       request: {
         contents: [USER], systemInstruction: { parts: [{ text: "Be brief." }] }, safetySettings: [{ category: "X" }],
         tools: [{ googleSearch: {} }], toolConfig: { a: 1 }, cachedContent: "cachedContents/x",
-        generationConfig: { temperature: 0, maxOutputTokens: 9, responseSchema: { type: "OBJECT" } },
+        generationConfig: { temperature: 0, maxOutputTokens: 9, responseSchema: { type: "OBJECT" }, speechConfig },
       },
     });
     const calls = { tool: async () => ({}), callTool: async () => [] };
+    assert.throws(() => request("a", "hello", { labels: { a: "b" } }), /^RangeError: config has labels, which/);
     for (const tools of [[calls], [() => {}]]) assert.throws(() => request("a", "hello", { tools }), /cannot: give/);
   });
 
@@ -65,6 +71,26 @@ describe("a request", () => {
       const inline = { contents, config: { temperature: 1, cachedContent }, labels: { a: "b" } };
       const wants = { key: "7", request: { ...request, labels: { a: "b" } } };
       assert.deepEqual(lineUnder({ key: 7, request: inline }), wants);
+    }
+  });
+
+  it("is not sent from a file that is no JSON Lines", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "opledger-csv-"));
+    const path = join(folder, "reviews.csv");
+    const { jobs } = new Opledger("http://127.0.0.1:1", { token: "", timeoutMs: 0, maxRetries: 0 });
+    try {
+      for (const [text, config] of [
+        ["id,text\n1,It broke.\n", undefined],
+        ["\ufeffid,text\r\n1,It broke.\r\n", undefined],
+        ["id,text\n1,It broke.\n", { temperature: 0 }],
+      ] as const) {
+        writeFileSync(path, text);
+        const options = { model: "gemini-3.5-flash", ...(config && { config }) };
+        const { message } = await failure(jobs.submit("none", path, options), RangeError);
+        assert.match(message, /reviews.csv: the line "id,text" is not \{"key":…,"request":\{…}}; of a CSV give/);
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   });
 
