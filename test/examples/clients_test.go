@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/job/progress"
 )
 
 // jobOptions has a line of the options of a job, as they are called over HTTP, and one of the limits that may change.
@@ -56,7 +58,7 @@ func allFound(pattern *regexp.Regexp, text string) []string {
 	return found
 }
 
-// TestTypeScriptOptions: so does that for TypeScript.
+// TestTypeScriptOptions: so does that for TypeScript, and says their defaults.
 func TestTypeScriptOptions(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "/scripts/typescript/src/jobs.ts")
@@ -74,6 +76,33 @@ func TestTypeScriptOptions(t *testing.T) {
 	slices.Sort(options)
 	if got := strings.Join(options, " ") + "\n" + strings.Join(limits, " ") + "\n"; got != jobOptions() {
 		t.Errorf("the package has\n%s, want\n%s", got, jobOptions())
+	}
+	for name, stated := range map[string]string{
+		"maxBatches":          fmt.Sprintf(", up to %d; %d", job.MostBatches, job.DefaultMaxBatches),
+		"maxRequestsPerBatch": fmt.Sprintf("; %d", job.DefaultMaxRequestsPerBatch),
+		"maxBytesPerBatch":    fmt.Sprintf("; %d MiB", job.DefaultMaxBytesPerBatch>>20),
+		"maxAttempts":         fmt.Sprintf("; %d", job.DefaultMaxAttempts),
+		"pilotFailures":       fmt.Sprintf("; %q", job.DefaultPilotFailures),
+	} {
+		if !strings.Contains(string(text), stated+". */\n  "+name+"?:") {
+			t.Errorf("jobs.ts does not say %q of %s", stated, name)
+		}
+	}
+}
+
+// TestTypeScriptProgress: the type of a job's progress has each number of its batches.
+func TestTypeScriptProgress(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "/scripts/typescript/src/model.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "  readonly batches?:")
+	batches, _, _ := strings.Cut(after, "\n  readonly ")
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[progress.Batches]()) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !strings.Contains(batches, `"`+name+`"`) {
+			t.Errorf("JobProgress.batches in model.ts has no %s", name)
+		}
 	}
 }
 

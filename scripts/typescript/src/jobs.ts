@@ -16,7 +16,7 @@ export type Tolerance = number | `${number}` | `${number}%`;
 
 /** What can be changed of a job that runs. */
 export interface JobLimits {
-  /** Run at most this many batches at once; 5. */
+  /** Run at most this many batches at once, up to 100; 20. */
   maxBatches?: number;
   /** The job succeeds with this many requests that are not done; 0. */
   maxFailures?: Tolerance;

@@ -96,7 +96,10 @@ export interface JobProgress extends Json {
   /** SPLITTING, RUNNING, FINISHING or ENDED. */
   readonly phase?: string;
   readonly input?: { readonly sha256: string; readonly bytes: number; readonly requests: number };
-  readonly batches?: Readonly<Record<"total" | "done" | "running" | "planned", number>>;
+  /** starting: those of running of which no batch is known at Gemini. starting and twins are left out where 0. */
+  readonly batches?: Readonly<
+    Record<"total" | "done" | "running" | "planned", number> & Partial<Record<"starting" | "twins", number>>
+  >;
   /** Tokens: input, output, and where there are any thinking and cached. */
   readonly usage?: Readonly<Partial<Record<"input" | "output" | "thinking" | "cached", number>>>;
   /** The record of its operation. */
