@@ -37,7 +37,8 @@ class Opledger:
         url: Where opledger is; empty: OPLEDGER_URL, or serve on this machine.
         token: Sent as a bearer token: a text, a path whose file is read at each request, or a function that returns
             a valid one, such as google_token(url). None: OPLEDGER_TOKEN, or OPLEDGER_TOKEN_FILE, which serve makes.
-        timeout: Seconds after which a call gives up, repeats included.
+        timeout: Seconds after which a call gives up, repeats included. A download has them again whenever it came
+            further.
         max_retries: How often a request is repeated at most; None: as often as timeout allows.
         storage: Deployed: the job storage, gs://BUCKET/PREFIX, to which the inputs of jobs are uploaded, and where
             their results are. With serve it is not needed.

@@ -491,8 +491,10 @@ class Protocol:
         if body is not None:
             all_headers.setdefault("Content-Type", "application/json")
         pause, repeats, waits = 0.5, 0, False
+        deadline, most = bounds.deadline, 0  # most: bytes that came of a download
+        patience = deadline - self.clock()
         while True:
-            limit = min(attempt, max(0.0, bounds.deadline - self.clock()) + _GRACE)
+            limit = min(attempt, max(0.0, deadline - self.clock()) + _GRACE)
             try:
                 if into is not None:
                     into.seek(0)
@@ -505,12 +507,14 @@ class Protocol:
                 error = _refusal(what, reply)
             except Unreached as unreached:
                 error = UnavailableError(f"{what} was not answered: {unreached}")
+                if into is not None and into.tell() > most:  # a download may break off after hours
+                    most, deadline = into.tell(), self.clock() + patience
             wanted = min(max(error.retry_after, self.uniform(pause / 2, pause)), _LONGEST_PAUSE)
-            over = self.clock() + wanted > bounds.deadline or repeats == bounds.retries
+            over = self.clock() + wanted > deadline or repeats == bounds.retries
             if not isinstance(error, UnavailableError) or over:
                 raise error
             if not waits:
-                log.warning("%s; asking again until %s", error.message, _until(bounds, self.clock()))
+                log.warning("%s; asking again until %s", error.message, _until(deadline, self.clock()))
                 waits = True
             yield Pause(wanted)
             repeats += 1
@@ -773,8 +777,8 @@ def _lines_of(job: Job, kind: Kind) -> int:
     return sum(n for outcome, n in job.counts.items() if outcome not in unwanted)
 
 
-def _until(bounds: Bounds, now: float) -> str:
-    return "it answers" if bounds.deadline == float("inf") else time_in(bounds.deadline - now)
+def _until(deadline: float, now: float) -> str:
+    return "it answers" if deadline == float("inf") else time_in(deadline - now)
 
 
 def _refusal(what: str, reply: Reply) -> OpledgerError:

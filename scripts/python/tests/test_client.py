@@ -533,6 +533,18 @@ class BrokenTest(ClientTest):
         self.assertEqual([result.key for result in self.client.results("batches/abc")], ["a", "b"])
         self.assertEqual(len(self.server.requests), 2)
 
+    def test_a_download_has_its_whole_time_again_where_more_came(self) -> None:
+        self.client = Opledger(
+            f"http://127.0.0.1:{self.server.server_port}", sleep=self.pause,
+            clock=lambda: 100.0 * len(self.server.requests),  # an attempt takes longer than a call may
+        )
+        part = (200, '{"key":"a"', {"Content-Length": "52"})
+        self.answers(part, (200, '{"key":"a","response":{}}'))
+        self.assertEqual([result.key for result in self.client.results("batches/abc")], ["a"])
+        self.answers(part, part, (200, "{}"))
+        self.assertRaises(UnavailableError, list, self.client.results("batches/abc"))
+        self.assertEqual(len(self.server.answers), 1)
+
     def test_lines_that_are_none(self) -> None:
         for line in ('{"key":"a"', "null", "[]"):
             with self.subTest(line), self.assertRaisesRegex(ResultsError, "line 2 of the results of batches/abc"):

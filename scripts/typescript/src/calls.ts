@@ -59,7 +59,10 @@ export class Caller {
   /** Returns an answer with a status of 2xx or of accept. Else it throws the error of its status. */
   async exchange({ accept = [], attemptMs = ATTEMPT_MS, ...send }: Exchange, bounds: Bounds): Promise<Reply> {
     const { now, sleep, random } = this.environment;
-    const { deadline, retries, signal } = bounds;
+    const { retries, signal } = bounds;
+    let { deadline } = bounds;
+    const patience = deadline - now();
+    let most = 0; // bytes that came of a download
     const headers = send.body === undefined ? {} : { "Content-Type": "application/json" };
     const command: Send = { ...send, headers: { ...headers, ...send.headers } };
     const what = `${send.method} ${send.url.split("?")[0]}`; // the query of a session at Cloud Storage is a secret
@@ -76,6 +79,8 @@ export class Caller {
       } catch (cause) {
         if (!(cause instanceof Unreached)) throw cause;
         error = new UnavailableError(`${what} was not answered: ${cause.message}`, { cause: cause.cause });
+        const came = (await send.into?.size()) ?? 0;
+        if (came > most) [most, deadline] = [came, now() + patience]; // a download may break off after hours
       }
       const jittered = pause * (0.5 + random() / 2);
       const wanted = Math.min(Math.max(error.retryAfterMs, jittered), LONGEST_PAUSE_MS);

@@ -16,7 +16,7 @@ import { checkedUrl, tokenOfEnvironment, Transport, type Token } from "./transpo
 export interface ClientOptions extends Partial<Environment> {
   /** Sent as a bearer token; without it OPLEDGER_TOKEN, or what the file OPLEDGER_TOKEN_FILE has, which serve makes. */
   token?: Token;
-  /** After which a call gives up, repeats included; 90 s. */
+  /** After which a call gives up, repeats included; 90 s. A download has them again whenever it came further. */
   timeoutMs?: number;
   /** How often a request is repeated at most; as often as timeoutMs allows. */
   maxRetries?: number;

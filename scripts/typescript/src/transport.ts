@@ -12,6 +12,8 @@ export type Token = string | { readonly file: string } | (() => string | Promise
 export interface Sink {
   /** Forgets what it has. */
   clear(): Promise<void>;
+  /** Returns how many bytes it has. */
+  size(): Promise<number>;
   write(bytes: Uint8Array): Promise<void>;
 }
 

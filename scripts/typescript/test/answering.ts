@@ -57,6 +57,11 @@ export class Answering {
     });
   }
 
+  /** Breaks off what is not answered whole. */
+  hangUp(): void {
+    this.#server.closeAllConnections();
+  }
+
   /** Returns a clock that only pauses move. */
   environment(): Environment {
     let now = 0;

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { AccessError, checkedUrl, googleToken, Opledger, OpledgerError } from "../src/index.js";
+import { AccessError, checkedUrl, googleToken, Opledger, OpledgerError, UnavailableError } from "../src/index.js";
+import { Caller } from "../src/calls.js";
 import { Transport, Unreached } from "../src/transport.js";
 import { Answering, AWAY, failure, RECORD, type Answer } from "./answering.js";
 
@@ -93,6 +94,31 @@ describe("a request", () => {
     };
     const call = new Opledger(server.url, { token }).register("batches/abc", { signal: given.signal });
     assert.equal(await failure(call, Error), reason);
+  });
+
+  it("for a download has its whole time again where more of it came", async () => {
+    const tokens = { opledger: "", gemini: "", google: "", none: "" };
+    const clock = { ...server.environment(), now: () => 100_000 * server.requests.length }; // an attempt takes longer
+    const caller = new Caller(clock, () => "", new Transport(server.url, tokens), 90_000, Infinity);
+    const part = { status: 200, body: "{", headers: { "Content-Length": "99" } };
+    const whole = { status: 200, body: "{}" };
+    let bytes = 0;
+    const into = {
+      clear: async () => {
+        bytes = 0;
+      },
+      size: async () => bytes,
+      write: async (piece: Uint8Array) => {
+        bytes += piece.length;
+        if (bytes === 1) server.hangUp();
+      },
+    };
+    server.answers = [part, whole];
+    await caller.exchange({ method: "GET", url: "/x", into }, caller.bounds());
+    assert.equal(bytes, 2);
+    server.answers = [part, part, whole];
+    await failure(caller.exchange({ method: "GET", url: "/x", into }, caller.bounds()), UnavailableError);
+    assert.equal(server.answers.length, 1);
   });
 
   it("sends the token of the environment", async () => {
