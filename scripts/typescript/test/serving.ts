@@ -3,7 +3,7 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, request, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -79,7 +79,7 @@ export class Serve {
   }
 }
 
-type Guard = (what: string) => boolean | Promise<boolean>;
+type Guard = (what: string, headers: IncomingHttpHeaders) => boolean | Promise<boolean>;
 
 /** Passes requests on to serve, but where a guard says that one, or its answer, does not pass. */
 export class Door {
@@ -106,12 +106,12 @@ export class Door {
   async #pass(asked: IncomingMessage, response: ServerResponse): Promise<void> {
     const what = `${asked.method} ${asked.url}`;
     const body = Buffer.concat((await asked.toArray()) as Buffer[]);
-    if (!(await this.before(what))) throw new Error("it does not pass");
+    if (!(await this.before(what, asked.headers))) throw new Error("it does not pass");
     const passed = request(this.serve.url + asked.url, { method: asked.method, headers: asked.headers });
     passed.end(body);
     const [answer] = (await once(passed, "response")) as [IncomingMessage];
     const content = Buffer.concat((await answer.toArray()) as Buffer[]);
-    if (!(await this.after(what))) throw new Error("its answer does not pass");
+    if (!(await this.after(what, asked.headers))) throw new Error("its answer does not pass");
     response.writeHead(answer.statusCode ?? 0, answer.headers);
     response.end(content);
   }
