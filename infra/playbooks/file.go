@@ -3,6 +3,7 @@ package playbooks
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,26 +13,49 @@ const apart = "*These commands are for a deployment on Google Cloud.*\n"
 var (
 	// deployed is a command that only a deployment on Google Cloud has use for.
 	deployed = regexp.MustCompile(`\bgcloud\b|\bterraform\b|opledger environment|scripts/(deploy|doctor)\b`)
+	// exports is a command that sets variables, of which set finds each; variable finds those that one uses.
+	exports  = regexp.MustCompile(`^ *(?:\$ )?export `)
+	set      = regexp.MustCompile(`(\w+)=`)
+	variable = regexp.MustCompile(`\$\{?(\w+)`)
 	fenced   = regexp.MustCompile("(?ms)^( *)```(sh|console)\n(.*?)^ *```\n")
 )
 
-// ForFile is a playbook for a ledger in a file, on which opledger serve works: without the commands of Google Cloud. It
-// begins by naming the ledger, such as sqlite:/var/lib/opledger/ledger.db as a word of the shell, so that the commands
-// run as they are pasted.
+// ForFile is a playbook for a ledger in a file, on which opledger serve works: without the commands of Google Cloud and
+// the variables that only those use. It begins by naming the ledger, such as sqlite:/var/lib/opledger/ledger.db as a
+// word of the shell, so that the commands run as they are pasted.
 func ForFile(playbook []byte, store string) []byte {
+	used := map[string]bool{}
+	for _, block := range fenced.FindAllSubmatch(playbook, -1) {
+		for _, command := range commands(string(block[3])) {
+			if deployed.MatchString(command) {
+				continue
+			}
+			for _, name := range variable.FindAllStringSubmatch(command, -1) {
+				used[name[1]] = true
+			}
+		}
+	}
+	idle := func(command string) bool {
+		return exports.MatchString(command) && !slices.ContainsFunc(set.FindAllStringSubmatch(command, -1),
+			func(name []string) bool { return used[name[1]] })
+	}
 	named := false
 	return fenced.ReplaceAllFunc(playbook, func(block []byte) []byte {
 		parts := fenced.FindSubmatch(block)
 		var kept strings.Builder
 		for _, command := range commands(string(parts[3])) {
-			if !deployed.MatchString(command) {
+			if !deployed.MatchString(command) && !idle(command) {
 				kept.WriteString(command)
 			}
 		}
 		indent, text := string(parts[1]), kept.String()
 		if !named && bytes.Contains(parts[3], []byte("opledger environment")) {
 			named = true
-			text = indent + "export OPLEDGER_STORE=" + store + "\n" + text
+			prompt := ""
+			if string(parts[2]) == "console" {
+				prompt = "$ "
+			}
+			text = indent + prompt + "export OPLEDGER_STORE=" + store + "\n" + text
 		}
 		if strings.TrimSpace(text) == "" {
 			return []byte(indent + apart)

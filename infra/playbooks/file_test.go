@@ -11,10 +11,11 @@ import (
 )
 
 // TestForFile: for a ledger in a file each playbook begins by naming it, and has no command of Google Cloud; what is
-// left is a script that a shell reads.
+// left is a script that a shell reads, and uses each variable that it sets.
 func TestForFile(t *testing.T) {
 	t.Parallel()
 	blocks := regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```\n")
+	exported := regexp.MustCompile(`(?m)^ *(?:\$ )?export (\w+)=`)
 	var script strings.Builder
 	files, err := filepath.Glob("*.md")
 	if err != nil || len(files) == 0 {
@@ -31,6 +32,14 @@ func TestForFile(t *testing.T) {
 		const begins = "export OPLEDGER_STORE=sqlite:'my ledger.db'\n"
 		if name != "README" && (len(all) == 0 || !strings.HasPrefix(all[0][1], begins)) {
 			t.Errorf("%s does not begin with the ledger:\n%s", name, text)
+		}
+		if name == "README" && !strings.Contains(text, "```console\n$ "+begins+"$ opledger status\n") {
+			t.Errorf("a block of prompts has none before the ledger:\n%s", text)
+		}
+		for _, variable := range exported.FindAllStringSubmatch(text, -1) {
+			if variable[1] != "OPLEDGER_STORE" && !strings.Contains(text, `$`+variable[1]) {
+				t.Errorf("%s sets %s for nothing:\n%s", name, variable[1], text)
+			}
 		}
 		for _, block := range all {
 			script.WriteString(block[1])

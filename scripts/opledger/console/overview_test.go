@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -128,7 +129,9 @@ func TestPlaybookOfFile(t *testing.T) {
 	if page := w.get(address).Body.String(); strings.Contains(page, "gcloud") {
 		t.Errorf("%s", page)
 	} else {
-		says(t, page, "export OPLEDGER_STORE=sqlite:demo.db", "opledger status")
+		path, err := filepath.Abs("demo.db")
+		w.do(err)
+		says(t, page, "export OPLEDGER_STORE=sqlite:"+path, "opledger status")
 	}
 	w.console.options.Location = config.Store{}
 	says(t, w.get(address).Body.String(), "opledger environment", "gcloud logging read")

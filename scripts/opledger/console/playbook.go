@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -33,8 +34,12 @@ func loadPlaybook(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.options.Location.IsFile() {
-		markdown = playbooks.ForFile(markdown, phrase.ShellWord(c.options.Location.String()))
+	if where := c.options.Location; where.IsFile() {
+		// The commands may be pasted in another folder.
+		if where.SQLite, err = filepath.Abs(where.SQLite); err != nil {
+			return nil, fmt.Errorf("the ledger's path: %w", err)
+		}
+		markdown = playbooks.ForFile(markdown, phrase.ShellWord(where.String()))
 	}
 	return renderMarkdown(markdown)
 }
