@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -124,7 +125,19 @@ func loadOperations(c *Console, r *request) (any, error) {
 		p.Empty = "None of those that were read matches these filters. There are more."
 	}
 	p.advise(c.view(r), r.now)
-	return p, errors.Join(p.count(c, r), p.first(c, r))
+	return p, errors.Join(p.count(c, r), p.first(c, r), p.searched(c, r))
+}
+
+// searched says why a search that found nothing may have missed a delivery.
+func (p *operationsPage) searched(c *Console, r *request) error {
+	text := r.query.Get("q")
+	if text == "" || p.Filter.Prefix == "" || len(p.Rows) > 0 {
+		return nil
+	}
+	if _, err := c.ledger.Operations.FindDelivery(r, text); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return fmt.Errorf("deliveries could not be searched: %w", err)
+	}
+	return nil
 }
 
 // count counts what the filter finds, where an index can. To count all operations, or all pending ones by age,

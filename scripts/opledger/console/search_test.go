@@ -1,11 +1,14 @@
 package console
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // TestSearch: any form of a name, a bare id, a correlation id and the whole id of a delivery lead to the operation, the
@@ -47,4 +50,28 @@ func TestSearch(t *testing.T) {
 		!strings.Contains(body, "batches%2Fdone") {
 		t.Errorf("an id of two collections: %s", body)
 	}
+}
+
+// TestSearchUnindexed: a search that could not ask for deliveries does not say that there is none.
+func TestSearchUnindexed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	w.console.ledger = w.over(unindexed{w.store})
+	to := w.get("/console/search?q=m1").Header().Get("Location")
+	page := w.get(to).Body.String()
+	says(t, page, "deliveries could not be searched", "the query requires an index")
+	if strings.Contains(page, "No operation has that name") {
+		t.Errorf("%s: %s", to, page)
+	}
+}
+
+// unindexed is a store without the index of deliveries, as Firestore is while it is built.
+type unindexed struct{ ledger.Store }
+
+func (u unindexed) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	if q.Collection == "deliveries" {
+		return nil, errors.New("the query requires an index")
+	}
+	return u.Store.Query(ctx, q)
 }
