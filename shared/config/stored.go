@@ -28,10 +28,12 @@ func (l *Ledger) Rules() []ledger.Rule {
 	return spec.Rules(l.Effects)
 }
 
-// EffectNames returns the names of the effects that may be planned.
+// EffectNames returns the names of the effects that may be planned; it is never nil, which would mean that they are
+// not known.
 func (l *Ledger) EffectNames() []string {
-	var names []string
-	for _, rule := range l.Rules() {
+	rules := l.Rules()
+	names := make([]string, 0, len(rules))
+	for _, rule := range rules {
 		names = append(names, rule.Name)
 	}
 	return names

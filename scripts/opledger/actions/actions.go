@@ -39,8 +39,9 @@ type Actions struct {
 	Paused func(context.Context) (bool, error)
 	// Overrides: the workers in this process perform effects even while another process has paused them.
 	Overrides bool
-	// EndPause ends the pause of effects in this process; nil: it has none.
-	EndPause func(context.Context) error
+	// EndPause ends the pause of effects in this process, or in serve, and reports whether there was one; nil: there
+	// can be none.
+	EndPause func(context.Context, ledger.Decision) (ended bool, err error)
 	// LookEvery is how often the outcomes of effects are looked for that were asked for; 0: every 2 s.
 	LookEvery time.Duration
 	// By is the operator whom a page proposes to record.

@@ -61,20 +61,31 @@ var table = slices.Concat(jobActions, operationActions, groupActions, intentActi
 // endPause is the name of what ends a pause of effects.
 const endPause = "end-pause"
 
+// unpauseHere is what ends a pause that the settings of this console's process alone ask for.
+const unpauseHere = "Unset OPLEDGER_EFFECTS_PAUSED where this console is started, if it is set, and start it again."
+
 // pauseActions are what can be done about a pause of effects.
 var pauseActions = []action{{
-	name: endPause, label: "End the pause", about: ofPause, command: "opledger resume --effects",
+	name: endPause, label: "End the pause", about: ofPause, command: "opledger resume --effects", who: true, why: true,
 	title: func(subject) string { return "End the pause of effects?" },
 	happens: []string{
 		"opledger serve, which works on this ledger, performs what is due at once, with its own settings.",
 		"While OPLEDGER_EFFECTS_PAUSED is true where serve is started, its next start pauses effects again.",
+		"Who ended it and why is in the log of serve.",
 	},
 	can: func(s subject) bool { return s.PausedBy != "" },
-	do: func(ctx context.Context, a *actions.Actions, _ subject, _ decision) (outcome, error) {
+	do: func(ctx context.Context, a *actions.Actions, _ subject, d decision) (outcome, error) {
+		ended, err := a.EndPause(ctx, ledger.Decision{By: d.By, Why: d.Why})
+		switch {
+		case err != nil:
+			return outcome{}, err
+		case !ended:
+			return outcome{Words: "serve is not paused: it performs what is due.", Then: []string{unpauseHere}}, nil
+		}
 		return outcome{
 			Words: "The pause has ended, and serve performs what is due.",
 			Then:  []string{"Unset OPLEDGER_EFFECTS_PAUSED where serve is started: its next start pauses effects again."},
-		}, a.EndPause(ctx)
+		}, nil
 	},
 }}
 

@@ -136,7 +136,13 @@ func TestPauseDiffers(t *testing.T) {
 	w.pass(time.Second)
 	report(ledger.Pass{Outcome: ledger.PassDone, Effects: ledger.EffectsRunning, Webhook: ledger.WebhookNone})
 	says(t, w.get(settings).Body.String(), "says that effects are running. For this process they are paused.")
-	says(t, w.get("/").Body.String(), "none known", "to the last pass")
+	says(t, w.get("/").Body.String(), "unset OPLEDGER_EFFECTS_PAUSED here", "none known",
+		"to the last pass")
+	own := w.get("/console/effects").Body.String()
+	says(t, own, "End the pause of this console", "Unset OPLEDGER_EFFECTS_PAUSED where this console is started")
+	if strings.Contains(own, "resume --effects") { // it changes nothing: serve is not paused
+		t.Errorf("%s", own)
+	}
 	w.pass(time.Second)
 	report(ledger.Pass{Outcome: ledger.PassDone, Effects: ledger.EffectsPaused, Requeued: 1})
 	says(t, w.get("/console/passes").Body.String(), "everything due was handled, but for effects, which are paused",
@@ -147,7 +153,11 @@ func TestPauseDiffers(t *testing.T) {
 		t.Errorf("%s", file)
 	}
 	w.console.options.Location = config.Store{Database: "(default)"}
-	says(t, w.get("/console/effects").Body.String(), "This ledger is in Firestore", "terraform", "opledger serve")
+	deployed := w.get("/console/effects").Body.String()
+	says(t, deployed, "This ledger is in Firestore", "terraform", "opledger serve", "unset OPLEDGER_EFFECTS_PAUSED where")
+	if strings.Contains(deployed, `data-copy="unset`) { // in another shell it ends nothing
+		t.Errorf("%s", deployed)
+	}
 }
 
 // TestNavigation: a page that has no name of its own in the navigation is shown behind its list.

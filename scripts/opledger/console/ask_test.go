@@ -40,7 +40,9 @@ func acting(t *testing.T) *world {
 			return answer, receipt, err
 		},
 		AskToCancel: func(context.Context, operation.Name) error { return nil },
-		EndPause:    func(ctx context.Context) error { return w.Passes.StorePause(ctx, ledger.EffectsRunning) },
+		EndPause: func(ctx context.Context, d ledger.Decision) (bool, error) {
+			return d.By == "ada" && d.Why != "", w.Passes.StorePause(ctx, ledger.EffectsRunning)
+		},
 	}
 	w.console = New(options)
 	t.Cleanup(w.console.Close)

@@ -234,8 +234,11 @@ func (c *Console) pausedBy(o overview.Overview) string {
 	case o.LastPass.Effects == ledger.EffectsPaused:
 		return "as the last pass saw it, " + phrase.Relative(o.LastPass.Ended, o.At)
 	}
-	return "OPLEDGER_EFFECTS_PAUSED is true for the process of this console"
+	return pausedByProcess
 }
+
+// pausedByProcess says that the ledger does not say it.
+const pausedByProcess = "OPLEDGER_EFFECTS_PAUSED is true for the process of this console"
 
 func failureGroups(
 	all []phrase.FailureGroup, address func(phrase.FailureGroup) string,

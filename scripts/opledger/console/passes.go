@@ -40,6 +40,9 @@ func loadPasses(c *Console, r *request) (any, error) {
 
 // unpause is how to end a pause that by says: serve ends its own, and of a deployment a setting does.
 func (c *Console) unpause(r *request, by string) []remedy {
+	if by == pausedByProcess && c.options.Paused == nil { // this process is not serve
+		return []remedy{{Label: "End the pause of this console", Explains: unpauseHere}}
+	}
 	if c.options.Location.IsFile() {
 		return c.remedies(subject{PausedBy: by, view: c.view(r)})
 	}
@@ -48,8 +51,9 @@ func (c *Console) unpause(r *request, by string) []remedy {
 		Explains: "This ledger is in Firestore, which deployed functions work on. Effects that are due then run within " +
 			"about an interval.",
 	}, {
-		Label: "End the pause of serve", Line: "unset OPLEDGER_EFFECTS_PAUSED",
-		Explains: "If opledger serve works on this ledger: start it again where it was started, with its own variables.",
+		Label: "End the pause of serve",
+		Explains: "If opledger serve works on this ledger: unset OPLEDGER_EFFECTS_PAUSED where it was started, and start " +
+			"it again there, with its own variables.",
 	}}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // A ServeAddress says where one run of serve answers that has a ledger in a file, for the commands on it.
@@ -151,8 +152,9 @@ func (l Location) Unperformable(ctx context.Context) (found []overview.Unperform
 }
 
 // ResumeEffects has a serve that runs on the ledger end its pause of effects, and reports whether it had one.
-func (l Location) ResumeEffects(ctx context.Context) (ended bool, err error) {
-	said, err := l.AskServe(ctx, "/resume", nil)
+// serve logs who decided that, and why.
+func (l Location) ResumeEffects(ctx context.Context, d ledger.Decision) (ended bool, err error) {
+	said, err := l.AskServe(ctx, "/resume", map[string]string{"by": d.By, "why": d.Why})
 	if errors.Is(err, ErrNoServe) {
 		return false, fmt.Errorf("%w: start it with its variables, and without OPLEDGER_EFFECTS_PAUSED", err)
 	}

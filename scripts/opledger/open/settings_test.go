@@ -207,17 +207,23 @@ func TestFreshShellEndsPause(t *testing.T) {
 	s.Stop()
 	run("resume", "--effects").Want(t, terminal.ExitFailed,
 		"no opledger serve runs on this ledger: start it with its variables")
-	bare := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_SERVE_TOKEN="}, "--schedule=false")
+	bare := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
 	run("status").Want(t, terminal.ExitFailed,
 		"1 effect of the rule publish wait, and OPLEDGER_EFFECTS of the workers has no such rule").Says(t,
 		"opledger show batches/a", "effects-unknown")
+	if _, page := commandtest.Fetch(t, "GET", bare.URL+"/", ""); !strings.Contains(page, "1 effect of the rule publish") {
+		t.Errorf("the Overview of serve: %s", page)
+	}
 	bare.Stop()
 	s = p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true")
 	run("resume", "--effects", "jobs/a").Want(t, terminal.ExitUsage, "--effects and no job")
 	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "the pause has ended", "unset OPLEDGER_EFFECTS_PAUSED")
 	run("wait", "batches/a", "--timeout", "1m").Want(t, terminal.ExitDone)
 	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
-	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "serve was not paused")
+	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "serve is not paused",
+		"unset OPLEDGER_EFFECTS_PAUSED here")
+	commandtest.Run(t, []string{"OPLEDGER_EFFECTS_PAUSED=true"}, "status", "--store", f.Store()).Want(t,
+		terminal.ExitDone).Says(t, "the ledger says that effects are run: unset OPLEDGER_EFFECTS_PAUSED here")
 	s.Stop()
 }
 

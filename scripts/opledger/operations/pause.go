@@ -40,13 +40,14 @@ func NewResume(outside terminal.Environment) *cobra.Command {
 	d := decision.Decider{Outside: outside}
 	var effects bool
 	cmd := &cobra.Command{
-		Use:   "resume JOB --reason TEXT",
+		Use:   "resume JOB --reason TEXT | --effects",
 		Short: "Let a job go on that was paused, or end the pause of effects",
 		Long: "Lets a job go on that starts nothing until someone resumes it: opledger show says why, and since when.\n" +
 			"Who resumed it, when and why is recorded. A job that was cancelled is not resumed.\n\n" +
 			"With --effects it ends the pause of effects instead, of the opledger serve that runs on the ledger's file.\n" +
 			"That performs what is due at once, with its own settings. While OPLEDGER_EFFECTS_PAUSED is true for it, its\n" +
-			"next start pauses effects again. A deployment is not paused by serve: change its setting.",
+			"next start pauses effects again. A deployment is not paused by serve: change its setting. Who ended it, and\n" +
+			"why if --reason says it, is in serve's log.",
 		Example: "  opledger resume jobs/nightly-2026-11-23 --reason 'the answers are fine'\n" +
 			"  opledger resume --effects",
 		Args: terminal.Args(cobra.MaximumNArgs(1)),
@@ -55,7 +56,7 @@ func NewResume(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(errors.New("name the job, or give --effects and no job"))
 			}
 			if effects {
-				return resumeEffects(cmd.Context(), d.Outside)
+				return resumeEffects(cmd.Context(), d)
 			}
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				stands, words, err := a.Resume(cmd.Context(), key, d.Decision)
@@ -69,17 +70,23 @@ func NewResume(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// resumeEffects has the serve that runs on the ledger end its pause.
-func resumeEffects(ctx context.Context, outside terminal.Environment) error {
+// resumeEffects has the serve that runs on the ledger end its pause. A reason is not required: the pause had none.
+func resumeEffects(ctx context.Context, d decision.Decider) error {
+	outside := d.Outside
 	where, err := open.Find(outside)
 	if err != nil {
 		return terminal.Usage(err)
 	}
-	ended, err := where.ResumeEffects(ctx)
+	if d.By == "" {
+		if d.By, err = terminal.OperatorName(); err != nil {
+			return err
+		}
+	}
+	ended, err := where.ResumeEffects(ctx, d.Decision)
 	if err != nil {
 		return err
 	}
-	words := "serve was not paused: it performs what is due"
+	words := "serve is not paused: it performs what is due; unset OPLEDGER_EFFECTS_PAUSED here, if it is set"
 	if ended {
 		words = "the pause has ended, and serve performs what is due; unset OPLEDGER_EFFECTS_PAUSED where serve is " +
 			"started, or its next start pauses effects again"

@@ -45,9 +45,9 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"ended three intervals ago, one whose look-ups Gemini did not answer, and what a serve that runs on the\n" +
 			"ledger's file cannot perform. The interval is the one that the ledger has stored, unless\n" +
 			"$OPLEDGER_INTERVAL is set. The webhook's health is from the last pass.\n\n" +
-			"The pause is that of the functions, or of opledger serve; $OPLEDGER_EFFECTS_PAUSED=true counts, too. A\n" +
-			"pause needs an operator once it has held an effect for an hour, or for three intervals if those are\n" +
-			"longer.\n\n" +
+			"The pause is that of the functions, or of opledger serve. Where the ledger knows of none yet,\n" +
+			"$OPLEDGER_EFFECTS_PAUSED=true counts. A pause needs an operator once it has held an effect for an hour, or\n" +
+			"for three intervals if those are longer.\n\n" +
 			"Counts stop at 10,000. Of each kind that it does not count it reads 100 documents, from Firestore 4. So\n" +
 			"it costs at most 52 reads of Firestore, and one more for each further 1,000 counted.",
 		Example: "  opledger status\n" +

@@ -35,10 +35,12 @@ type Overview struct {
 	// Unanswered are the look-ups of the last pass that made some, if Gemini answered none of them.
 	Unanswered *ledger.Unanswered `json:"unanswered,omitempty"`
 	Refused    Refused            `json:"refused"`
-	// Paused: the ledger, or the process that reads, says that effects are paused.
-	Paused    bool      `json:"paused"`
-	Conflicts Conflicts `json:"conflicts"`
-	Problems  []Problem `json:"problems"` // what needs an operator, the most urgent first
+	// Paused: the ledger says that effects are paused, or the process that reads does, and the ledger does not know.
+	Paused bool `json:"paused"`
+	// PausedHere: the process that reads alone says so. The ledger says that they are run.
+	PausedHere bool      `json:"pausedHere,omitempty"`
+	Conflicts  Conflicts `json:"conflicts"`
+	Problems   []Problem `json:"problems"` // what needs an operator, the most urgent first
 	// Notes need no operator yet: what is on its way to become a problem, or was asked for.
 	Notes []Problem `json:"notes,omitempty"`
 	// Partial: a list was longer than what was read of it, so that there may be more problems.

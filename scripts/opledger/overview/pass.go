@@ -21,7 +21,12 @@ func (o *Overview) readPass(ctx context.Context, l ledger.Reading) error {
 		return nil
 	}
 	o.Unanswered = o.LastPass.Unanswered
-	o.Paused = o.Paused || o.LastPass.Effects == ledger.EffectsPaused
+	switch o.LastPass.Effects {
+	case ledger.EffectsPaused:
+		o.Paused = true
+	case ledger.EffectsRunning:
+		o.Paused, o.PausedHere = false, o.Paused
+	}
 	return err
 }
 

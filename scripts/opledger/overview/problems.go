@@ -124,6 +124,8 @@ func (o *Overview) judge(options Options) {
 func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 	add(o.Paused && !late(o.Effects.ClaimableSince), AboutPause, o.endsPause(options),
 		"effects are paused: they are planned, and none is run")
+	add(o.PausedHere, AboutPause, "", "OPLEDGER_EFFECTS_PAUSED is true here, and the ledger says that effects are run: "+
+		"unset OPLEDGER_EFFECTS_PAUSED here")
 	if n := o.Effects.Failing; n > 0 {
 		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
 			phrase.Counted(n, "effect"))

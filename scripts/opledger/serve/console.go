@@ -115,10 +115,7 @@ func (o openedConsole) serve(ctx context.Context, outside terminal.Environment, 
 	acts := ""
 	if o.server != nil {
 		options.Actions, acts = o.server.Actions(), "; actions are allowed"
-		options.Actions.EndPause = func(ctx context.Context) error {
-			_, err := o.where.ResumeEffects(ctx)
-			return err
-		}
+		options.Actions.EndPause = o.where.ResumeEffects
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -18,27 +19,35 @@ var errElsewhere = &httpfunc.Error{
 	Status: http.StatusConflict, Message: "effects are published to a topic: end the pause where they are run",
 }
 
-// ResumeEffects ends the pause of this process until its next start, stores that [G5], and enqueues what waited.
-// After an error of the ledger that waits for a sweep.
-func (s *Server) ResumeEffects(ctx context.Context) error {
+// ResumeEffects ends the pause of this process until its next start, logs who decided that and why, stores it [G5],
+// and has what waited enqueued. ended: there was a pause. After an error it may be repeated.
+func (s *Server) ResumeEffects(ctx context.Context, d ledger.Decision) (ended bool, err error) {
 	switch {
 	case s.elsewhere():
-		return errElsewhere
-	case !s.pausedHere():
-		return nil
+		return false, errElsewhere
+	case !s.effects.Paused:
+		return false, nil
 	}
-	s.resumed.Store(true)
-	s.options.Log.InfoContext(ctx, "an operator has ended the pause of effects; the next start pauses them again while "+
-		"OPLEDGER_EFFECTS_PAUSED is true", "event", "effect", "outcome", "resumed")
-	return errors.Join(s.storePause(ctx), s.enqueueWaiting(ctx))
+	if ended = !s.resumed.Swap(true); ended {
+		s.options.Log.InfoContext(ctx, "an operator has ended the pause of effects; the next start pauses them again while "+
+			"OPLEDGER_EFFECTS_PAUSED is true", "event", "effect", "outcome", "resumed", "by", d.By, "why", d.Why)
+	}
+	s.queue.Behind(func(stop <-chan struct{}) {
+		ctx := context.WithoutCancel(ctx)
+		if err := s.enqueueWaiting(ctx, stop); err != nil {
+			s.options.Log.ErrorContext(ctx, "not all effects that waited for the end of the pause are enqueued; sweeps do it "+
+				"within an hour", "event", "effect", "outcome", "error", "error", err)
+		}
+	})
+	return ended, s.storePause(ctx)
 }
 
 // resumePage is how many open effects are read at once.
 const resumePage = 500
 
-// enqueueWaiting enqueues what waited for the end of a pause: sweeps have put it off, for up to an hour. Where the
-// queue is full, sweeps do the rest.
-func (s *Server) enqueueWaiting(ctx context.Context) error {
+// enqueueWaiting enqueues what waited for the end of a pause: sweeps have put it off, for up to an hour. While the
+// queue is full it waits, until stop is closed.
+func (s *Server) enqueueWaiting(ctx context.Context, stop <-chan struct{}) error {
 	now, err := s.Ledger.Now(ctx)
 	if err != nil {
 		return err
@@ -54,7 +63,9 @@ func (s *Server) enqueueWaiting(ctx context.Context) error {
 				continue
 			}
 			m := ledger.Message{Operation: e.Operation, Effect: e.Name, Attempt: e.Attempts + 1}
-			if s.queue.Publish(ctx, m) != nil {
+			select {
+			case s.queue.messages <- m:
+			case <-stop:
 				return nil
 			}
 		}
@@ -64,11 +75,20 @@ func (s *Server) enqueueWaiting(ctx context.Context) error {
 	}
 }
 
-// serveResume ends the pause for a command.
+// serveResume ends the pause for a command. The body says who decided and why, as far as that is known.
 func (s *Server) serveResume(w http.ResponseWriter, r *http.Request) {
-	was := s.pausedHere()
-	err := s.ResumeEffects(r.Context())
-	httpfunc.WriteResult(w, http.StatusOK, map[string]bool{"ended": was}, err)
+	body, err := httpfunc.ReadBody(w, r)
+	var d ledger.Decision
+	if err == nil && len(body) > 0 && json.Unmarshal(body, &d) != nil {
+		err = &httpfunc.Error{
+			Status: http.StatusBadRequest, Message: `write {"by":"ann","why":"the receiver is back"}, or nothing`,
+		}
+	}
+	ended := false
+	if err == nil {
+		ended, err = s.ResumeEffects(r.Context(), d)
+	}
+	httpfunc.WriteResult(w, http.StatusOK, map[string]bool{"ended": ended}, err)
 }
 
 // Paused reports whether effects whose messages are in this process are not run now: by its own

@@ -17,7 +17,7 @@ type Queue struct {
 
 	mu      sync.Mutex
 	ended   <-chan struct{} // closed when Run ends; nil while it does not run
-	waiting sync.WaitGroup  // messages that wait for Later
+	waiting sync.WaitGroup  // for Behind, and messages for Later
 }
 
 const (
@@ -90,6 +90,16 @@ func (q *Queue) Drain(ctx context.Context, handle func(context.Context, ledger.M
 		default:
 			return
 		}
+	}
+}
+
+// Behind runs do beside the caller while Run runs; otherwise it does nothing. stop is closed when Run ends, which waits
+// for do.
+func (q *Queue) Behind(do func(stop <-chan struct{})) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if stop := q.ended; stop != nil {
+		q.waiting.Go(func() { do(stop) })
 	}
 }
 

@@ -60,10 +60,16 @@ func open(t *testing.T, path, sink string, options Options, more ...string) (*Se
 	return s, listener
 }
 
-// end registers an operation that has ended, so that its effect is planned.
+// end registers batches/a, which has ended, so that its effect is planned.
 func end(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
-	name := operation.Name{Key: "batches/a", Resource: "batches/a"}
+	endOf(t, l, "batches/a")
+}
+
+// endOf registers an operation that has ended, so that its effect is planned.
+func endOf(t *testing.T, l *ledger.Ledger, key operation.Key) {
+	t.Helper()
+	name := operation.Name{Key: key, Resource: string(key)}
 	_, err := l.Operations.Register(t.Context(), ledger.Registration{Name: name})
 	if err == nil {
 		_, err = l.Operations.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "1", Source: operation.Webhook,
