@@ -28,12 +28,10 @@ func (l *Ledger) Rules() []ledger.Rule {
 	return spec.Rules(l.Effects)
 }
 
-// EffectNames returns the names of the effects that may be planned; it is never nil, which would mean that they are
-// not known.
+// EffectNames returns the names of the effects that may be planned.
 func (l *Ledger) EffectNames() []string {
-	rules := l.Rules()
-	names := make([]string, 0, len(rules))
-	for _, rule := range rules {
+	var names []string
+	for _, rule := range l.Rules() {
 		names = append(names, rule.Name)
 	}
 	return names

@@ -179,6 +179,17 @@ func (w *world) state(a asked) string {
 	return text
 }
 
+// TestEndPauseOfNone: where serve is not paused, the answer says what else says that effects are.
+func TestEndPauseOfNone(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	w.console.options.Actions.EndPause = func(context.Context, ledger.Decision) (bool, error) { return false, nil }
+	form := w.question(asked{do: endPause}.address())
+	form.Set("why", "it is back")
+	says(t, w.post(form).Body.String(), "serve is not paused: it performs what is due.",
+		"Unset OPLEDGER_EFFECTS_PAUSED where this console is started")
+}
+
 // TestDoubleClick: of forms sent at once one is acted on, and all have its answer.
 func TestDoubleClick(t *testing.T) {
 	t.Parallel()

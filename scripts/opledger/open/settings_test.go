@@ -217,14 +217,17 @@ func TestFreshShellEndsPause(t *testing.T) {
 	bare.Stop()
 	s = p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true")
 	run("resume", "--effects", "jobs/a").Want(t, terminal.ExitUsage, "--effects and no job")
-	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "the pause has ended", "unset OPLEDGER_EFFECTS_PAUSED")
+	run("resume", "--effects", "--by", "ann", "--reason", "it is back").Want(t, terminal.ExitDone).Says(t,
+		"the pause has ended", "unset OPLEDGER_EFFECTS_PAUSED")
 	run("wait", "batches/a", "--timeout", "1m").Want(t, terminal.ExitDone)
 	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
 	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "serve is not paused",
 		"unset OPLEDGER_EFFECTS_PAUSED here")
 	commandtest.Run(t, []string{"OPLEDGER_EFFECTS_PAUSED=true"}, "status", "--store", f.Store()).Want(t,
 		terminal.ExitDone).Says(t, "the ledger says that effects are run: unset OPLEDGER_EFFECTS_PAUSED here")
-	s.Stop()
+	if log := s.Stop(); !strings.Contains(log, `"by":"ann","why":"it is back"`) {
+		t.Errorf("serve's log does not say who ended the pause, and why: %s", log)
+	}
 }
 
 // TestStatusOfServe: status says what the serve that runs on the ledger cannot perform, as the Overview of its console.
