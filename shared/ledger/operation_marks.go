@@ -34,7 +34,7 @@ type Marks struct {
 	EnabledAt map[string]time.Time `json:"enabledAt,omitempty" firestore:"enabledAt,omitempty"`
 	// Scans says where passes begin to read; absent where none has found it.
 	Scans *Scans `json:"scans,omitempty" firestore:"scans,omitempty"`
-	// Unanswered are the look-ups of the last pass that made some, if Gemini answered none of them.
+	// Unanswered are the look-ups of the last pass that asked Gemini, if Gemini answered none of them.
 	Unanswered *Unanswered `json:"unanswered,omitempty" firestore:"unanswered,omitempty"`
 }
 

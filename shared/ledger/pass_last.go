@@ -28,7 +28,9 @@ type Pass struct {
 	Newer  int `json:"newer" firestore:"newer"`
 	// Error is the first of the Errors, in at most 200 bytes and without what looks like a credential.
 	Error string `json:"error,omitempty" firestore:"error,omitempty"`
-	// Unanswered are the last look-ups where Gemini answered none of them; nil: it answered some, or none was made.
+	// Answered counts the look-ups that Gemini answered. It is not stored.
+	Answered int `json:"-" firestore:"-"`
+	// Unanswered are the last look-ups where Gemini answered none of them; nil: it answered some, or was asked nothing.
 	Unanswered *Unanswered `json:"-" firestore:"-"` // it is stored beside the pass
 	// Webhook is the health of the webhook, as the pass saw it.
 	Webhook WebhookHealth `json:"webhook" firestore:"webhook"`
@@ -147,7 +149,7 @@ func (k *Lookups) lastPass() *Pass {
 		return k.marks.Last
 	}
 	last := *k.last
-	last.Unanswered = nil
+	last.Answered, last.Unanswered = 0, nil
 	if last.Effects == "" && k.marks.Last != nil {
 		last.Effects = k.marks.Last.Effects
 	}
@@ -162,11 +164,11 @@ func unansweredOf(marks Marks) *Unanswered {
 	return marks.Unanswered
 }
 
-// storedUnanswered is that part of the marks in a version: of this pass, once it has ended. A pass without look-ups
-// keeps it.
+// storedUnanswered is that part of the marks in a version: of this pass, once it has ended. A pass that has
+// asked Gemini nothing keeps it: a job is checked without a request, too.
 func (k *Lookups) storedUnanswered(version int64) *Unanswered {
 	found := unansweredOf(k.marks)
-	if k.last != nil && k.last.Checked > 0 {
+	if k.last != nil && (k.last.Answered > 0 || k.last.Unanswered != nil) {
 		found = k.last.Unanswered
 	}
 	if found == nil {

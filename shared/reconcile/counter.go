@@ -56,7 +56,7 @@ type counter struct {
 	// for each of those, and for only some of the other terminal states.
 	succeeded int
 	// answered counts the look-ups that Gemini answered, and unanswered the others, the first with its answer. One that
-	// the end of the pass cut off is neither.
+	// was cut off, or for which nothing was sent, is neither.
 	answered, unanswered int
 	firstUnanswered      lookup.Answer
 	newer                map[ledger.Path]error // the documents of a newer revision
@@ -81,6 +81,10 @@ func (c *counter) oldest(seconds *int64, start, since time.Time) {
 
 // noteAnswer counts whether Gemini answered a look-up.
 func (c *counter) noteAnswer(answer lookup.Answer) {
+	switch answer.Reason {
+	case lookup.Cancelled, lookup.Unsupported, lookup.InvalidName:
+		return // it says nothing about Gemini
+	}
 	c.Lock()
 	defer c.Unlock()
 	if !answer.Unanswered() {

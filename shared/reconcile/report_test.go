@@ -13,6 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -76,6 +77,26 @@ func TestReportUnanswered(t *testing.T) {
 	w.fails(geminisim.OpGet, "", http.StatusServiceUnavailable, 1)
 	if up := w.lastPass(reconcile.Options{}); up.Checked != 2 || up.Unanswered != nil {
 		t.Errorf("once Gemini answers: %+v", up)
+	}
+}
+
+// TestReportUnansweredBeforeAJob: a pass that looks only a job up asks Gemini nothing, and so keeps that Gemini answers
+// nothing.
+func TestReportUnansweredBeforeAJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := w.manyBatches(1)[0]
+	w.clock.Advance(interval)
+	w.fails(geminisim.OpList, "", http.StatusForbidden, 1)
+	w.fails(geminisim.OpGet, "", http.StatusForbidden, 1)
+	if down := w.lastPass(reconcile.Options{}); down.Unanswered == nil {
+		t.Errorf("%+v", down)
+	}
+	w.deliver(name, "d1", operation.Succeeded)
+	w.submitJob()
+	w.clock.Advance(grace)
+	if of := w.lastPass(reconcile.Options{}); of.Checked != 1 || of.Unanswered == nil {
+		t.Errorf("a pass with a job alone: %+v", of)
 	}
 }
 

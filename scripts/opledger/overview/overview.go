@@ -32,7 +32,7 @@ type Overview struct {
 	// LastPass is how the last reconcile pass ended, with the webhook's health as it saw it; the zero
 	// Pass where none has reported.
 	LastPass ledger.Pass `json:"lastPass,omitzero"`
-	// Unanswered are the look-ups of the last pass that made some, if Gemini answered none of them.
+	// Unanswered are the look-ups of the last pass that asked Gemini, if Gemini answered none of them.
 	Unanswered *ledger.Unanswered `json:"unanswered,omitempty"`
 	Refused    Refused            `json:"refused"`
 	// Paused: the ledger says that effects are paused, or the process that reads does, and the ledger does not know.
