@@ -48,7 +48,8 @@ const (
 // and is called behind each step that ended. Every commit consumes what was collected, and creates what
 // follows from it [J2]; it holds only while no other call has advanced the job. Where nothing follows it
 // writes nothing. That it has found the deadline past is logged [J12]. Once the results are merged it settles the
-// job's record, through Ingest as for any operation [J8].
+// job's record, through Ingest as for any operation [J8], unless that has expired. Of a job that does not exist it
+// removes what still counts of it among the batches that run.
 //
 // Errors: ErrNoJob; else as Ingest. Calling it again is safe, also while another call runs.
 func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) {
@@ -61,21 +62,22 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	for range mostSteps {
 		var step job.Step
 		var messages []Message
-		var late time.Time // which this call has found, or another at the same moment
+		var late job.Job // whose deadline this call has found past, or another at the same moment
 		err := l.retry(ctx, "advancing "+string(key), func(int) (err error) {
 			step, result.Waiting, messages, err = l.advance(ctx, key)
 			if step.DeadlineReached {
-				late = step.Job.DeadlineReached
+				late = step.Job
 			}
 			return err
 		})
 		result.Job, result.Wants = step.Job, step.Wants
+		reached := late.DeadlineReached // logged also where the answer to its commit was lost: twice is better than never
+		if !reached.IsZero() && (err != nil || reached.Equal(step.Job.DeadlineReached)) {
+			l.log.ErrorContext(ctx, deadlineMessage, "event", "alert", "reason", "job-deadline", "operation", key, "since",
+				late.Options.Deadline)
+		}
 		if err != nil {
 			return result, err
-		}
-		if !late.IsZero() && late.Equal(step.Job.DeadlineReached) { // also where the answer to its commit was lost
-			l.log.ErrorContext(ctx, deadlineMessage, "event", "alert", "reason", "job-deadline", "operation", key, "since",
-				step.Job.Options.Deadline)
 		}
 		if messages == nil {
 			break
@@ -86,8 +88,8 @@ func (l Jobs) Advance(ctx context.Context, key operation.Key) (Advanced, error) 
 	if result.Job.Phase != job.Ended {
 		return result, nil
 	}
-	messages, err := l.close(ctx, key)
-	if err != nil {
+	messages, recorded, err := l.close(ctx, key)
+	if err != nil || !recorded {
 		return result, err
 	}
 	result.PublishErr = cmp.Or(result.PublishErr, l.send(ctx, messages))
@@ -108,11 +110,13 @@ func (l *protocol) advance(
 	}
 	running, decodeErr := decode(snapshot.Documents[1], func(RunningBatches) Path { return runningPath })
 	if decodeErr != nil {
-		return step, next, nil, errors.Join(err, decodeErr)
+		return step, next, nil, decodeErr
 	}
 	if err != nil { // it was deleted: nothing of it runs, or is held
 		if writes := running.without(key, nil, false).changed(running, snapshot.Documents[1]); len(writes) > 0 {
-			err = errors.Join(err, l.commit(ctx, writes...))
+			if failed := l.commit(ctx, writes...); failed != nil {
+				return step, next, nil, failed
+			}
 		}
 		return step, next, nil, err
 	}
@@ -224,9 +228,11 @@ func deadlineNotice(j job.Job) Notice {
 
 // close gives a job that has ended, and its parts, the time at which they may be deleted, and plans that its
 // working objects are. That effect is of the first part, so that a caller who waits for the job does not wait for it.
-func (l *protocol) close(ctx context.Context, key operation.Key) (messages []Message, err error) {
+// recorded: the job's record is there. It expires before the job does, and must not be made again [L3].
+func (l *protocol) close(ctx context.Context, key operation.Key) (messages []Message, recorded bool, err error) {
 	err = l.retry(ctx, "closing "+string(key), func(int) error {
-		j, read, err := l.job(ctx, key)
+		j, read, err := l.job(ctx, key, OperationPath(key))
+		recorded = err == nil && read.Documents[1].Exists()
 		if err != nil || !j.ExpireAt.IsZero() {
 			return err
 		}
@@ -244,7 +250,7 @@ func (l *protocol) close(ctx context.Context, key operation.Key) (messages []Mes
 		messages = tidy.messages
 		return l.commit(ctx, append(tidy.writes, writeJob(j))...) // last: it says that all parts have it
 	})
-	return messages, err
+	return messages, recorded, err
 }
 
 // expireParts gives the parts of a job the time at which they may be deleted.

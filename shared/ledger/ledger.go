@@ -49,7 +49,8 @@ type Options struct {
 	Nonce func() string
 	// Jitter returns a number in [0, 1); nil uses math/rand.
 	Jitter func() float64
-	// Log gets the alert about a deadline from whichever call finds that it was reached; nil: it is written nowhere.
+	// Log gets the alert about a deadline from whichever call finds that it was reached, which may be that of a command:
+	// then the line is in no function's log [J12]. Nil: it is written nowhere.
 	Log *slog.Logger
 }
 

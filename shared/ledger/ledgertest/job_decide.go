@@ -303,6 +303,17 @@ var jobDecisions = []ledgerTest{
 		equal(w, "the second", w.part(2).Round, 2)
 		equal(w, "twins", w.job().Twins, 1)
 	}},
+	{"a job that was deleted is held no more, and where that is not stored the error is the store's", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.must("Pause", second(w.ledger().Jobs.Pause(w.ctx, nightly, cancelling)))
+		w.delete(ledger.JobPath(nightly))
+		err := second(w.over(Inject(w.store, Times(3, FailBefore)...)).Jobs.Advance(w.ctx, nightly))
+		if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrNoJob) {
+			w.Errorf("while the store is down: %v", err)
+		}
+		w.refusedAs("then", second(w.ledger().Jobs.Advance(w.ctx, nightly)), ledger.ErrNoJob)
+		equal(w, "held jobs", len(w.heldJobs()), 0)
+	}},
 	{"what there is not", func(w *world) {
 		for _, err := range []error{
 			w.ledger().Jobs.Alerted(w.ctx, nightly, time.Time{}),

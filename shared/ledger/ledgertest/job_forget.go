@@ -89,6 +89,14 @@ var jobForget = join([]ledgerTest{
 		w.refusedAs("Submit", err, ledger.ErrJobDiffers)
 		w.must("Forget", second(w.forgetJob(w.ledger())))
 	}},
+	{"that is advanced after its record has expired gets no other [L3]", func(w *world) {
+		w.endJob(1)
+		w.store.Advance(15 * day)
+		w.delete(ledger.OperationPath(nightly))
+		w.delete(ledger.OperationPath(nightly).Child(ledger.DeliveriesCollection, "job-end"))
+		equal(w, "settled", w.advance().Settled, false)
+		equal(w, "it has a record", w.document(ledger.OperationPath(nightly)).Exists(), false)
+	}},
 	{"a part that another job counts as running stays counted", func(w *world) {
 		w.endJob(1)
 		other := JobRequest(1, job.Options{MaxRequestsPerBatch: 1})

@@ -227,6 +227,19 @@ var ledgerLostAnswers = join(
 		w.must("Advance", err)
 		w.deadlineLogged(nightly)
 	}),
+	[]ledgerTest{{"Advance: a deadline that is reached is logged, also where no answer comes [J12]", func(w *world) {
+		w.submitJob(1, job.Options{Deadline: w.start.Add(time.Hour)})
+		w.cut()
+		w.store.Advance(time.Hour)
+		ctx, cancel := context.WithCancel(w.ctx)
+		defer cancel()
+		l := w.over(Inject(afterCommit{w.store, cancel}, LoseAnswer))
+		if _, err := l.Jobs.Advance(ctx, nightly); err == nil {
+			w.Errorf("it has an answer")
+		}
+		w.must("Advance", second(w.ledger().Jobs.Advance(w.ctx, nightly)))
+		w.deadlineLogged(nightly)
+	}}},
 )
 
 // An afterCommit calls a function after each commit that succeeds, before its caller has the
