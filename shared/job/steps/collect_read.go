@@ -42,7 +42,7 @@ func (c *collecting) read(ctx context.Context, output operation.Result) error {
 			err = c.store(ctx, out)
 		}
 		if err == nil && window.Closing() {
-			err = c.later(ctx)
+			err = later(ctx, c.stored, nil)
 		}
 		if err != nil {
 			return c.broken(ctx, window, err)
@@ -67,21 +67,27 @@ func (c *collecting) broken(ctx context.Context, window items.Window, err error)
 	case errors.Is(err, effect.ErrContinue), errors.Is(err, errSlow):
 		return err
 	case window.Over() && ctx.Err() == nil:
-		return fmt.Errorf("%w: %w", c.later(ctx), err)
+		return later(ctx, c.stored, err)
 	}
 	return items.Unfetched(fmt.Errorf("reading the result of %s: %w", c.task.Operation, err))
 }
 
 // errSlow: the time of an attempt does not reach behind what is stored, and would not the next time.
-var errSlow = errors.New("the attempt's time was over before anything that is not stored; give the effects more time")
+var errSlow = errors.New("the attempt's time was over before anything new was stored; give the effects more time")
 
-// later returns the error of an attempt whose time is over. One that has recorded nothing has failed: else
-// that could repeat for ever.
-func (c *collecting) later(ctx context.Context) error {
-	if c.stored || effect.Stopping(ctx).Err() != nil {
+// later returns the error of an attempt whose time is over, which cut off what failed with cause; nil: nothing. One
+// that has stored nothing has failed: else that could repeat for ever.
+func later(ctx context.Context, stored bool, cause error) error {
+	switch {
+	case stored, effect.Stopping(ctx).Err() != nil:
 		return effect.ErrContinue
+	case cause == nil:
+		return errSlow
+	case errors.Is(cause, errSlow):
+		return cause
+	default:
+		return fmt.Errorf("%w: %w", errSlow, cause)
 	}
-	return errSlow
 }
 
 // take stores one line of the result.

@@ -202,7 +202,7 @@ func (l *lookingUp) run(ctx context.Context) ([]ledger.Write, error) {
 		}
 		switch {
 		case errors.Is(err, errSlow), window.Over() && ctx.Err() == nil:
-			return nil, l.later(ctx, err)
+			return nil, later(ctx, l.stored > 0, err)
 		case err != nil:
 			return nil, l.undecided(ctx, err)
 		case window.Closing():
@@ -216,14 +216,6 @@ func (l *lookingUp) run(ctx context.Context) ([]ledger.Write, error) {
 	}
 	l.part.LookedUp, l.part.Waits, l.part.WaitsSince, l.part.PutOffSince = &found, "", time.Time{}, time.Time{}
 	return []ledger.Write{l.part.Write()}, nil
-}
-
-// later returns the error of an attempt whose time is over, as that of a collection does.
-func (l *lookingUp) later(ctx context.Context, cause error) error {
-	if l.stored > 0 || effect.Stopping(ctx).Err() != nil {
-		return effect.ErrContinue
-	}
-	return fmt.Errorf("%w: %w", errSlow, cause)
 }
 
 // save stores what was answered so far.

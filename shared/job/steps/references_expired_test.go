@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/steps"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -195,6 +196,9 @@ func TestReferencesTimeOver(t *testing.T) {
 			if r.Lease.Effect == job.StepReferences {
 				outcomes = append(outcomes, r.Outcome)
 			}
+			if r.Cause != nil && strings.Count(r.Cause.Error(), "the attempt's time was over") > 1 {
+				t.Errorf("it says itself twice: %v", r.Cause)
+			}
 		}
 		if !slices.Equal(outcomes, want) {
 			t.Errorf("%v, want %v: %+v", outcomes, want, w.reports)
@@ -207,6 +211,36 @@ func TestReferencesTimeOver(t *testing.T) {
 				t.Errorf("%s was looked up %d times", name, times)
 			}
 		}
+	}
+}
+
+// TestReferencesTimeOverAtStart: a start whose time does not reach for its look-ups, by this process's own limit, is
+// put off: it does not wait for Gemini, has not failed, and refuses nothing before they are made [J15].
+func TestReferencesTimeOverAtStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setting{})
+	file := w.uploaded("a book")
+	w.clock.Advance(48 * time.Hour)
+	w.submit([]string{naming("a", file, ""), requestOf("b")}, job.Options{MaxFailures: "1"})
+	free := w.options
+	for messages := w.outbox.Drain(); len(messages) > 0; messages = w.outbox.Drain() {
+		for _, m := range messages {
+			if w.options = free; m.Effect == job.StepStart {
+				w.options = free.WithLookUps(rate.NewLimiter(0, 0))
+			}
+			if err := w.handle(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.options = free
+	p, e := w.part(1), w.effectOf(first, job.StepStart)
+	if p.State != job.Starting || p.Waits != "" || e.State != ledger.EffectPending || e.Failing != nil {
+		t.Errorf("%s, waits for %q; its start is %s, failing %+v", p.State, p.Waits, e.State, e.Failing)
+	}
+	w.settle()
+	if j := w.ended(); j.Counts != (job.Counts{Done: 1, Refused: 1}) {
+		t.Errorf("%+v", j.Counts)
 	}
 }
 

@@ -2,9 +2,11 @@ package steps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/ledger"
@@ -155,7 +157,10 @@ func (s *starting) gone(ctx context.Context, suspects []*reference) (map[string]
 	if err := s.asks(); err != nil {
 		return nil, err
 	}
-	if err := s.lookUp(ctx, suspects, s.part.Round, s.at); err != nil {
+	switch err := s.lookUp(ctx, suspects, s.part.Round, s.at); {
+	case errors.Is(err, errSlow): // by this process's own limit: Gemini has refused nothing
+		return nil, effect.Postpone(err, s.paced(whileRefused))
+	case err != nil:
 		return nil, s.undecided(ctx, err)
 	}
 	gone := map[string]string{}
