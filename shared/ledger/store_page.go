@@ -52,7 +52,7 @@ func broken(d Document, err error) Broken {
 // does not exist is the zero struct.
 func decode[T any](d Document, path func(T) Path) (T, error) {
 	if !d.Exists() {
-		var none T // not read, which the decoder keeps on the heap
+		var none T // a variable of its own: `read` escapes to the heap
 		return none, nil
 	}
 	var read T

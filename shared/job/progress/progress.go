@@ -69,7 +69,7 @@ type Batches struct {
 	Total   int `json:"total"`
 	Done    int `json:"done"`    // their results are in job storage
 	Running int `json:"running"` // started, or about to be
-	// Starting are those of Running that no batch is known of at Gemini.
+	// Starting are, of Running, those whose batch is not known at Gemini yet.
 	Starting int `json:"starting,omitempty"`
 	Planned  int `json:"planned"`         // they wait for a free batch
 	Twins    int `json:"twins,omitempty"` // as in [job.Job]

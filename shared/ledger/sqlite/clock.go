@@ -58,8 +58,8 @@ func (c *clock) read() (now, leapt time.Time) {
 	return now, c.leapt
 }
 
-// look returns the time, and for how long the machine had been suspended by then. Where that has grown since the
-// clock was last read, it looks again: it may have been suspended between the two.
+// look returns the time, and for how long the machine had been suspended by then. Where that has grown by half a
+// leap or more since the clock was last read, it looks again: it may have been suspended between the two.
 func (c *clock) look() (at time.Time, slept time.Duration) {
 	for before := c.slept; ; before = slept {
 		at, slept = c.now(), c.suspended()

@@ -99,7 +99,7 @@ func (q *queue) next() []*member {
 }
 
 // lead writes group after group until no member waits. Between two groups it lets other goroutines run: those that are
-// about to commit join the next group, so that there are fewer of them where the processors are busy.
+// about to commit join the next group, so that there are fewer groups where the processors are busy.
 func (s *Store) lead() {
 	for group := s.queue.next(); len(group) > 0; group = s.queue.next() {
 		s.commit(group)
