@@ -133,7 +133,11 @@ var compileError = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: `)
 // learn notes the lines at which the compiler stopped, and reports whether there is a new one.
 func (t *tree) learn(skip map[string]map[int]bool, output string) (more bool) {
 	for _, found := range compileError.FindAllStringSubmatch(output, -1) {
-		path := t.copies[found[1]]
+		copied := found[1]
+		if !filepath.IsAbs(copied) { // the go command writes the shorter of the two, as in a checkout beside TMPDIR
+			copied = filepath.Join(t.root, copied)
+		}
+		path := t.copies[copied]
 		line, err := strconv.Atoi(found[2])
 		if err != nil || path == "" {
 			continue
