@@ -41,6 +41,10 @@ func TestReady(t *testing.T) {
 		t.Errorf("%v", head)
 	}
 	e.call(call{method: "GET", path: "/health", status: 200})
+	found := e.server.unable(t.Context())
+	if len(found) != 1 || !strings.HasPrefix(found[0].Words, "the ledger cannot be written") {
+		t.Errorf("G7: the console and status say %v", found)
+	}
 }
 
 // TestHealthProof: /health answers a nonce with what only the run with the key can answer, and with

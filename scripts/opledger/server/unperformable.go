@@ -85,9 +85,20 @@ func (s *Server) checkAgain(ctx context.Context) {
 	}
 }
 
-// serveUnperformable answers a command with what this process cannot perform.
+// unable returns what this process cannot do now: write the ledger, as /ready says, and what CheckEffects found last.
+func (s *Server) unable(ctx context.Context) []overview.Unperformable {
+	found := s.unperformable.get(ctx)
+	if err := s.canWrite(ctx); err != nil {
+		found = slices.Concat([]overview.Unperformable{
+			{Words: "the ledger cannot be written: " + oneLine(err), Playbook: "ledger-errors"},
+		}, found)
+	}
+	return found
+}
+
+// serveUnperformable answers a command with what this process cannot do.
 func (s *Server) serveUnperformable(w http.ResponseWriter, r *http.Request) {
-	httpfunc.WriteJSON(w, http.StatusOK, s.unperformable.get(r.Context()))
+	httpfunc.WriteJSON(w, http.StatusOK, s.unable(r.Context()))
 }
 
 // checkJobsWithin is how long job storage may take to answer before it is taken for usable.

@@ -21,6 +21,23 @@ func commit(t *testing.T, store *sqlite.Store, path ledger.Path) {
 	}
 }
 
+// TestCreateAnywhere: a ledger is created also where the folder's name has what a query of an address has.
+func TestCreateAnywhere(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "a b+c%20d?e&f")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), filepath.Join(folder, "ledger.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, store, ledger.OperationPath("batches/a"))
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCreateBesideALog: no ledger is created beside the log of a file that is gone, because SQLite
 // deletes such a log with the commits in it. With the file back beside its log all is there.
 func TestCreateBesideALog(t *testing.T) {

@@ -137,7 +137,8 @@ func connect(path string, parameters url.Values) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	dsn := url.URL{Scheme: "file", Path: absolute, RawQuery: parameters.Encode()}
+	query := strings.ReplaceAll(parameters.Encode(), "+", "%20") // SQLite takes + for itself, not for a space
+	dsn := url.URL{Scheme: "file", Path: absolute, RawQuery: query}
 	return sql.Open("sqlite", dsn.String())
 }
 
