@@ -19,7 +19,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A result of 10 GB, at a thousandth of its size: 2,000 lines of 5 kB, of which each attempt has the time to read
+// A result of 20 GB, at a two-thousandth of its size: 2,000 lines of 5 kB, of which each attempt has the time to read
 // 2 MB behind those that are stored, in objects of 32 kB.
 const (
 	largeLines  = 2_000
