@@ -1,0 +1,246 @@
+package open_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/commandtest"
+)
+
+// A publisher receives the effect publish of a serve with settings of its own.
+type publisher struct {
+	refuses  atomic.Bool
+	accepted atomic.Int32
+	url      string
+}
+
+func newPublisher(t *testing.T) *publisher {
+	t.Helper()
+	p := &publisher{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if p.refuses.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		p.accepted.Add(1)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+// serves starts serve on the file, with the effect publish and a retention of its own.
+func (p *publisher) serves(t *testing.T, f commandtest.File, args ...string) commandtest.Served {
+	t.Helper()
+	return commandtest.Serving(t, p.variables(f), args...)
+}
+
+// servesWith is serves with one more variable.
+func (p *publisher) servesWith(t *testing.T, f commandtest.File, variable string) commandtest.Served {
+	t.Helper()
+	return commandtest.Serving(t, append(p.variables(f), variable), "--schedule=false")
+}
+
+func (p *publisher) variables(f commandtest.File) []string {
+	return []string{
+		"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "OPLEDGER_RETENTION=72h",
+		"OPLEDGER_SERVE_TOKEN=", // it makes one
+		"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: '" + p.url + "/secret-path'}]",
+	}
+}
+
+// statuses are the effects of an operation, by name.
+func statuses(f commandtest.File, key operation.Key) (statuses map[string]operation.EffectStatus) {
+	f.T.Helper()
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		rec, err := l.Operations.Read(ctx, key)
+		statuses = rec.Effects
+		return err
+	})
+	return statuses
+}
+
+// TestFreshShellPlans: register in a shell without serve's settings plans what serve would plan, and
+// serve performs it; without a serve it stays open until one starts [L7].
+func TestFreshShellPlans(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	s := p.serves(t, f)
+	for _, key := range []operation.Key{"batches/a", "batches/b"} {
+		f.Settle(key, operation.Succeeded, operation.Result{})
+	}
+	said := commandtest.Run(t, nil, "register", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone,
+		"effects that may be planned: publish (as serve has stored them")
+	if strings.Contains(said.Err, "secret-path") {
+		t.Errorf("it prints a URL: %s", said.Err)
+	}
+	commandtest.Run(t, nil, "wait", "batches/a", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+	if got := statuses(f, "batches/a"); len(got) != 1 || got["publish"] != operation.EffectDone || p.accepted.Load() != 1 {
+		t.Errorf("%v, accepted %d", got, p.accepted.Load())
+	}
+	s.Stop()
+	commandtest.Run(t, nil, "register", "batches/b", "--store", f.Store()).Want(t, terminal.ExitDone,
+		"no opledger serve runs on this ledger")
+	if got := statuses(f, "batches/b"); len(got) != 1 || got["publish"] != operation.EffectOpen {
+		t.Errorf("without serve: %v", got)
+	}
+	defer p.serves(t, f, "--schedule=false").Stop()
+	commandtest.Run(t, nil, "wait", "batches/b", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+	if text, err := os.ReadFile(f.Path); err != nil || strings.Contains(string(text), "secret-path") {
+		t.Errorf("the ledger holds a URL: %v", err)
+	}
+}
+
+// TestFreshShellReplays: replay in a shell without serve's settings has serve run the effect, and waits
+// for its outcome; without a serve it leaves the effect open for one [L7, G5].
+func TestFreshShellReplays(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	p.refuses.Store(true)
+	s := p.serves(t, f)
+	for _, name := range []string{"batches/a", "batches/b"} {
+		f.Settle(operation.Key(name), operation.Succeeded, operation.Result{})
+		commandtest.Run(t, nil, "register", name, "--store", f.Store()).Want(t, terminal.ExitDone)
+		commandtest.Run(t, nil, "wait", name, "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitFailed)
+	}
+	p.refuses.Store(false)
+	said := commandtest.Run(t, nil, "replay", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone)
+	if got := statuses(f, "batches/a")["publish"]; got != operation.EffectDone ||
+		!strings.Contains(said.Out, "asked serve for 1 effect of 1 operation\n1 done") {
+		t.Errorf("%s\n%s", got, said.Out)
+	}
+	s.Stop()
+	said = commandtest.Run(t, nil, "replay", "--dead", "--yes", "--store", f.Store()).Want(t, terminal.ExitDone,
+		"no opledger serve runs on this ledger")
+	if got := statuses(f, "batches/b")["publish"]; got != operation.EffectOpen ||
+		!strings.Contains(said.Out, "batches/b  publish  open\nleft 1 effect of 1 operation to serve") {
+		t.Errorf("without serve: %s\n%s", got, said.Out)
+	}
+	defer p.serves(t, f, "--schedule=false").Stop()
+	commandtest.Run(t, nil, "wait", "batches/b", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+}
+
+// TestFreshShellReconciles: a pass in a shell without serve's settings and API key is made by serve, also
+// where what is set differs; without a serve the command says what it lacks [L7].
+func TestFreshShellReconciles(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	sim, variables := commandtest.FakeGemini(t, f)
+	name := commandtest.Batch(t, sim, "ended", geminisim.StateSucceeded)
+	s := commandtest.Serving(t, append(variables, "OPLEDGER_SERVE_TOKEN="), "--schedule=false")
+	commandtest.Run(t, nil, "register", name, "--store", f.Store()).Want(t, terminal.ExitDone)
+	here := []string{"OPLEDGER_RETENTION=48h"}
+	commandtest.Run(t, here, "reconcile", "--store", f.Store()).Want(t, terminal.ExitDone, "made the pass").Says(t,
+		"checked 1: settled 1,")
+	commandtest.Run(t, nil, "wait", name, "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+	var summary map[string]any
+	commandtest.OneObject(t, commandtest.Run(t, nil, "reconcile", "--json", "--store", f.Store()).Want(t,
+		terminal.ExitDone).Out, &summary)
+	if summary["due"] != 0.0 {
+		t.Errorf("%v", summary)
+	}
+	commandtest.Run(t, here, "reconcile", "--override-settings", "--store", f.Store()).Want(t, terminal.ExitUsage,
+		"GEMINI_API_KEY")
+	s.Stop()
+	commandtest.Run(t, nil, "reconcile", "--store", f.Store()).Want(t, terminal.ExitUsage, "GEMINI_API_KEY")
+}
+
+// TestFreshShellAsksGemini: a look-up and a cancellation in a shell without an API key are made by the serve that runs
+// on the ledger, and an answer is one; without a serve the command says what to set [L7].
+func TestFreshShellAsksGemini(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	sim, variables := commandtest.FakeGemini(t, f)
+	name := commandtest.Batch(t, sim, "runs", geminisim.StateRunning)
+	f.Register(name, "batches/gone")
+	s := commandtest.Serving(t, append(variables, "OPLEDGER_SERVE_TOKEN="), "--schedule=false")
+	run := func(args ...string) commandtest.Said {
+		return commandtest.Run(t, nil, append(args, "--store", f.Store())...)
+	}
+	run("reconcile", name).Want(t, terminal.ExitDone, "asked Gemini, with its settings").Says(t,
+		name+" is RUNNING at Gemini")
+	run("reconcile", "batches/gone").Want(t, terminal.ExitFailed, "looking up batches/gone at Gemini (not-found)")
+	run("reconcile", "batches/none").Want(t, terminal.ExitFailed,
+		"the ledger has no such operation")
+	run("cancel", name, "--by", "kim", "--reason", "wrong").Want(t, terminal.ExitDone).Says(t, "requested by kim at ",
+		"Gemini was asked")
+	if err := sim.SetState(name, geminisim.StateCancelled); err != nil {
+		t.Fatal(err)
+	}
+	var answer map[string]any
+	commandtest.OneObject(t, run("reconcile", name, "--json").Want(t, terminal.ExitDone).Out, &answer)
+	if answer["operation"] != name || answer["state"] != "CANCELLED" {
+		t.Errorf("%v", answer)
+	}
+	s.Stop()
+	for _, args := range [][]string{{"reconcile", name}, {"cancel", name, "--reason", "r"}} {
+		run(args...).Want(t, terminal.ExitUsage, "GEMINI_API_KEY: it is not set")
+	}
+}
+
+// TestFreshShellEndsPause: a shell without serve's settings ends the pause of the serve that runs on the ledger, which
+// performs what waited; without a serve the command says how. Effects that no rule is for, as after a start of serve
+// without its settings, need an operator until one has theirs [G5].
+func TestFreshShellEndsPause(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	run := func(args ...string) commandtest.Said {
+		return commandtest.Run(t, nil, append(args, "--store", f.Store())...)
+	}
+	s := p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true")
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	run("register", "batches/a").Want(t, terminal.ExitDone)
+	run("status").Want(t, terminal.ExitDone).Says(t, "NEEDS NONE YET", "effects are paused",
+		"opledger resume --effects --store "+f.Store())
+	s.Stop()
+	run("resume", "--effects").Want(t, terminal.ExitFailed,
+		"no opledger serve runs on this ledger: start it with its variables")
+	bare := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
+	run("status").Want(t, terminal.ExitFailed,
+		"1 effect of the rule publish wait, and OPLEDGER_EFFECTS of the workers has no such rule").Says(t,
+		"opledger show batches/a", "effects-unknown")
+	if _, page := commandtest.Fetch(t, "GET", bare.URL+"/", ""); !strings.Contains(page, "1 effect of the rule publish") {
+		t.Errorf("the Overview of serve: %s", page)
+	}
+	bare.Stop()
+	s = p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true")
+	run("resume", "--effects", "jobs/a").Want(t, terminal.ExitUsage, "--effects and no job")
+	run("resume", "--effects", "--by", "ann", "--reason", "it is back").Want(t, terminal.ExitDone).Says(t,
+		"the pause has ended", "unset OPLEDGER_EFFECTS_PAUSED")
+	run("wait", "batches/a", "--timeout", "1m").Want(t, terminal.ExitDone)
+	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
+	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "serve is not paused",
+		"unset OPLEDGER_EFFECTS_PAUSED here")
+	commandtest.Run(t, []string{"OPLEDGER_EFFECTS_PAUSED=true"}, "status", "--store", f.Store()).Want(t,
+		terminal.ExitDone).Says(t, "the ledger says that effects are run: unset OPLEDGER_EFFECTS_PAUSED here")
+	if log := s.Stop(); !strings.Contains(log, `"by":"ann","why":"it is back"`) {
+		t.Errorf("serve's log does not say who ended the pause, and why: %s", log)
+	}
+}
+
+// TestStatusOfServe: status says what the serve that runs on the ledger cannot perform, as the Overview of its console.
+func TestStatusOfServe(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	s := commandtest.Serving(t, []string{
+		"OPLEDGER_STORE=" + f.Store(),
+		"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: 'https://127.0.0.1:1/x'}]",
+	})
+	const says = "the effect publish cannot be performed now: "
+	commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed, says).Says(t, "effects-failing")
+	_, page := commandtest.Fetch(t, "GET", s.URL+"/", "")
+	if !strings.Contains(page, "The effect publish cannot be performed") {
+		t.Errorf("%s", page)
+	}
+	s.Stop()
+	commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitDone)
+}
