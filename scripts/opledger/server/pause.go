@@ -14,7 +14,7 @@ import (
 // pausedHere reports whether this process was started with effects paused, and no operator has ended that since.
 func (s *Server) pausedHere() bool { return s.effects.Paused && !s.resumed.Load() }
 
-// errElsewhere: this process runs no effects, so that its pause is none of them.
+// errElsewhere: other processes run the effects, so this one cannot end their pause.
 var errElsewhere = &httpfunc.Error{
 	Status: http.StatusConflict, Message: "effects are published to a topic: end the pause where they are run",
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
+	jsonv1 "github.com/go-json-experiment/json/v1" // the encoding/json of Go 1.27, which takes half as long
 
 	"github.com/opledger/opledger/shared/gemini/api"
 )

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	json "github.com/go-json-experiment/json/v1"
+	json "github.com/go-json-experiment/json/v1" // the encoding/json of Go 1.27, which takes half as long
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
