@@ -33,11 +33,19 @@ resource "google_secret_manager_secret_iam_member" "reconcile_reads_key" {
   member    = google_service_account.reconcile.member
 }
 
-# If Gemini has no webhook and its secret has no version, none was created yet. The role does not read the versions.
+# If Gemini has no webhook and its secret has no version, none was created yet.
 resource "google_secret_manager_secret_iam_member" "reconcile_lists_secret" {
   project   = var.project
   secret_id = google_secret_manager_secret.webhook.secret_id
   role      = "roles/secretmanager.viewer"
+  member    = google_service_account.reconcile.member
+}
+
+# A pass compares the secret with what Gemini lists: a wrong one is known before the first delivery is refused.
+resource "google_secret_manager_secret_iam_member" "reconcile_reads_secret" {
+  project   = var.project
+  secret_id = google_secret_manager_secret.webhook.secret_id
+  role      = "roles/secretmanager.secretAccessor"
   member    = google_service_account.reconcile.member
 }
 

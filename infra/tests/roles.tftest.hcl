@@ -75,7 +75,8 @@ run "roles_are_exactly_these" {
       for binding in [
         google_secret_manager_secret_iam_member.webhook_reads_secret, google_secret_manager_secret_iam_member.webhook_lists_secret,
         google_secret_manager_secret_iam_member.webhook_reads_key[0], google_secret_manager_secret_iam_member.reconcile_reads_key,
-        google_secret_manager_secret_iam_member.reconcile_lists_secret, google_secret_manager_secret_iam_member.effects_reads_key[0],
+        google_secret_manager_secret_iam_member.reconcile_lists_secret, google_secret_manager_secret_iam_member.reconcile_reads_secret,
+        google_secret_manager_secret_iam_member.effects_reads_key[0],
         google_secret_manager_secret_iam_member.effects_reads_secret[0],
       ] : "${binding.member} ${trimprefix(binding.role, "roles/secretmanager.")} ${binding.secret_id}"
       ] == [
@@ -84,6 +85,7 @@ run "roles_are_exactly_these" {
       "${google_service_account.webhook.member} secretAccessor opledger-gemini-api-key",
       "${google_service_account.reconcile.member} secretAccessor opledger-gemini-api-key",
       "${google_service_account.reconcile.member} viewer opledger-webhook-secret",
+      "${google_service_account.reconcile.member} secretAccessor opledger-webhook-secret",
       "${google_service_account.effects.member} secretAccessor opledger-gemini-api-key",
       "${google_service_account.effects.member} secretAccessor opledger-effect-secret",
     ]

@@ -53,7 +53,7 @@ func secrets(settings config.Webhook, log *slog.Logger) (*trust.Secrets, error) 
 	case len(settings.Secrets.Names) > 0:
 		manager := secret.New(secret.Options{Emulator: settings.Gemini.SecretEmulator})
 		return trust.NewSecrets(func(ctx context.Context) ([]trust.Secret, error) {
-			return enabled(ctx, manager, settings)
+			return enabled(ctx, manager, settings.SigningSecrets)
 		}, trust.SecretsOptions{Log: log}), nil
 	case len(settings.Secrets.Values) > 0:
 		return trust.FixedSecrets(settings.Secrets.Values...)
@@ -64,7 +64,7 @@ func secrets(settings config.Webhook, log *slog.Logger) (*trust.Secrets, error) 
 
 // enabled returns every enabled version of the named secrets, and the secrets in the settings
 // themselves.
-func enabled(ctx context.Context, manager *secret.Client, settings config.Webhook) ([]trust.Secret, error) {
+func enabled(ctx context.Context, manager *secret.Client, settings config.SigningSecrets) ([]trust.Secret, error) {
 	var all []trust.Secret
 	for i, value := range settings.Secrets.Values {
 		all = append(all, trust.Secret{Name: fmt.Sprintf("%d in OPLEDGER_WEBHOOK_SECRET", i+1), Value: value})

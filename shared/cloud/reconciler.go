@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/lookup"
@@ -46,8 +47,29 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 				return stored(ctx, settings.Signing, settings.Gemini.SecretEmulator)
 			},
 		}
+		if !settings.Signing.Secrets.IsZero() { // else this process may be one without a webhook
+			o.Endpoint.Secrets = func(ctx context.Context) ([]string, error) {
+				return signingSecrets(ctx, settings.Signing, settings.Gemini.SecretEmulator)
+			}
+		}
 	}
 	return o, nil
+}
+
+// signingSecrets returns the secrets that the webhook verifies with, to compare them with what Gemini lists.
+func signingSecrets(
+	ctx context.Context, signing config.SigningSecrets, emulator string,
+) (all []string, err error) {
+	manager := secret.New(secret.Options{Emulator: emulator})
+	defer func() { err = errors.Join(err, manager.Close()) }()
+	read, err := enabled(ctx, manager, signing)
+	for _, one := range read {
+		all = append(all, strings.TrimSpace(one.Value))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err)
+	}
+	return all, nil
 }
 
 // stored reports whether there is a signing secret, in the settings or in Secret Manager. It reads

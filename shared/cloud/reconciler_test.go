@@ -3,6 +3,7 @@ package cloud_test
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,44 @@ import (
 	"github.com/opledger/opledger/shared/secret"
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
+
+// TestReconcilerSecrets: the secrets that Gemini's are compared with are those of the settings and every enabled
+// version of those that they name; without any setting they are not known [W1].
+func TestReconcilerSecrets(t *testing.T) {
+	t.Parallel()
+	sim, err := secretsim.Start(secretsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sim.Close()
+	sim.Make("projects/p/secrets/empty")
+	sim.Put("projects/p/secrets/one", goodSecret+"\n", time.Now())
+	for setting, want := range map[string][]string{
+		"":                                       nil,
+		goodSecret:                               {goodSecret},
+		"projects/p/secrets/one":                 {goodSecret},
+		"projects/p/secrets/empty":               nil,
+		goodSecret + " projects/p/secrets/empty": {goodSecret},
+	} {
+		settings, err := config.Parse[cloud.Reconcile]([]string{
+			"OPLEDGER_WEBHOOK_URL=https://webhook.example", "OPLEDGER_WEBHOOK_SECRET=" + setting, "GEMINI_API_KEY=k",
+			"SECRET_MANAGER_EMULATOR_HOST=" + sim.Addr(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := cloud.Reconciler(t.Context(), settings, slog.New(slog.DiscardHandler))
+		if err != nil || (o.Endpoint.Secrets != nil) != (setting != "") {
+			t.Fatalf("%q: %+v, %v", setting, o.Endpoint, err)
+		}
+		if setting == "" {
+			continue
+		}
+		if got, err := o.Endpoint.Secrets(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d secrets, %v, want %d", len(got), err, len(want))
+		}
+	}
+}
 
 // TestReconcilerEndpoint: the webhook is checked where the settings ask for a static one. It counts
 // as created once a version of its signing secret exists, which is found out without reading the

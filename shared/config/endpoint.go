@@ -40,7 +40,8 @@ type Endpoint struct {
 	// Kind is which webhook there should be at Gemini: static (made once), dynamic (named in each
 	// submission) or none. Only a static one is checked, once its secret has a version.
 	Kind WebhookKind `env:"OPLEDGER_WEBHOOK" envDefault:"static" secret:"no"`
-	// URL is the https address that Gemini delivers to. Passes check that its webhook exists and is enabled.
+	// URL is the https address that Gemini delivers to. Passes check that its webhook exists, is enabled, and signs with
+	// the webhook's secret.
 	URL string `env:"OPLEDGER_WEBHOOK_URL" secret:"no"`
 	// Reenable lets a pass enable the webhook after Gemini disabled it; needs the URL.
 	Reenable bool `env:"OPLEDGER_WEBHOOK_REENABLE" envDefault:"false"`

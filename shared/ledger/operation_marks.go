@@ -36,6 +36,8 @@ type Marks struct {
 	Scans *Scans `json:"scans,omitempty" firestore:"scans,omitempty"`
 	// Unanswered are the look-ups of the last pass that asked Gemini, if Gemini answered none of them.
 	Unanswered *Unanswered `json:"unanswered,omitempty" firestore:"unanswered,omitempty"`
+	// WrongSecret is a secret that Gemini signs with and the webhook does not know, by the last pass that compared them.
+	WrongSecret *WrongSecret `json:"wrongSecret,omitempty" firestore:"wrongSecret,omitempty"`
 }
 
 // A Mark says what one pass may have postponed without having an answer.
@@ -271,13 +273,14 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: marks,
 			Last: k.lastPass(), EnabledAt: k.enabledAt(),
 		}
-		next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
+		k.stamp(&next)
 		same := len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks))
 		if same && reflect.DeepEqual(next.Last, k.marks.Last) {
 			return nil // or an earlier try was made, and its answer was lost
 		}
 		write := Write{Path: marksPath, Token: k.token, Data: next}
-		if len(marks) == 0 && next.Last == nil && len(next.EnabledAt) == 0 && next.Scans == nil && next.Unanswered == nil {
+		if len(marks) == 0 && next.Last == nil && len(next.EnabledAt) == 0 && next.Scans == nil && next.Unanswered == nil &&
+			next.WrongSecret == nil {
 			next, write.Data = Marks{}, nil
 		}
 		tokens, err := k.ledger.store.Commit(ctx, write)

@@ -32,6 +32,9 @@ type Pass struct {
 	Answered int `json:"-" firestore:"-"`
 	// Unanswered are the last look-ups where Gemini answered none of them; nil: it answered some, or was asked nothing.
 	Unanswered *Unanswered `json:"-" firestore:"-"` // it is stored beside the pass
+	// WrongSecret is a secret of Gemini's that the webhook does not verify with. The zero one: there is none such.
+	// Nil: the pass could not compare them, and what is stored of it stays.
+	WrongSecret *WrongSecret `json:"-" firestore:"-"` // it is stored beside the pass
 	// Webhook is the health of the webhook, as the pass saw it.
 	Webhook WebhookHealth `json:"webhook" firestore:"webhook"`
 	// Effects says whether effects are paused; empty where no process that knows has stored it. It may
@@ -47,6 +50,16 @@ type Unanswered struct {
 	// Reason is why, of the first of them, in a word that look-ups count, and Error its error as that of a Pass.
 	Reason string `json:"reason" firestore:"reason"`
 	Error  string `json:"error" firestore:"error"`
+}
+
+// A WrongSecret signs what Gemini delivers to a webhook, and is none that the webhook verifies with: every delivery is
+// refused.
+type WrongSecret struct {
+	// Version is that of the marks that it is in: after an older revision's write it does not count.
+	Version int64  `json:"version" firestore:"version"`
+	Webhook string `json:"webhook" firestore:"webhook"` // its id at Gemini
+	// Shown is what Gemini shows of the secret: its last characters.
+	Shown string `json:"shown" firestore:"shown"`
 }
 
 // IsZero reports whether no pass has ended: then a Pass says at most whether effects are paused.
@@ -149,7 +162,7 @@ func (k *Lookups) lastPass() *Pass {
 		return k.marks.Last
 	}
 	last := *k.last
-	last.Answered, last.Unanswered = 0, nil
+	last.Answered, last.Unanswered, last.WrongSecret = 0, nil, nil
 	if last.Effects == "" && k.marks.Last != nil {
 		last.Effects = k.marks.Last.Effects
 	}
@@ -179,6 +192,34 @@ func (k *Lookups) storedUnanswered(version int64) *Unanswered {
 	return &stored
 }
 
+// wrongSecretOf returns the secret of marks that counts; nil: none.
+func wrongSecretOf(marks Marks) *WrongSecret {
+	if marks.WrongSecret == nil || marks.WrongSecret.Version != marks.Version {
+		return nil
+	}
+	return marks.WrongSecret
+}
+
+// storedWrongSecret is that part of the marks in a version: of this pass, if it has ended and compared the secrets.
+func (k *Lookups) storedWrongSecret(version int64) *WrongSecret {
+	found := wrongSecretOf(k.marks)
+	if k.last != nil && k.last.WrongSecret != nil {
+		found = k.last.WrongSecret
+	}
+	if found == nil || found.Webhook == "" {
+		return nil
+	}
+	stored := *found
+	stored.Version = version
+	return &stored
+}
+
+// stamp adds what counts only while its version is that of the marks.
+func (k *Lookups) stamp(next *Marks) {
+	next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
+	next.WrongSecret = k.storedWrongSecret(next.Version)
+}
+
 // StorePause stores whether effects are paused, for a process that runs them [G5]: one read, and
 // one write if it changes. Where the marks cannot be read it stores nothing [L6]. The error is the
 // store's.
@@ -200,7 +241,7 @@ func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: k.marks.Marks,
 			Last: &last, EnabledAt: k.marks.EnabledAt,
 		}
-		next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
+		k.stamp(&next)
 		return l.commit(ctx, Write{Path: marksPath, Token: k.token, Data: next})
 	})
 }
@@ -216,7 +257,7 @@ func (l passesReader) Last(ctx context.Context) (last Pass, now time.Time, err e
 	marks, err := decode(snapshot.Documents[0], func(Marks) Path { return marksPath })
 	if err == nil && marks.Last != nil {
 		last = *marks.Last
-		last.Unanswered = unansweredOf(marks)
+		last.Unanswered, last.WrongSecret = unansweredOf(marks), wrongSecretOf(marks)
 	}
 	return last, operation.Instant(snapshot.ReadTime), err
 }

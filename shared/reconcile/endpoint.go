@@ -2,12 +2,14 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/secret"
 )
 
 // An Endpoint is the webhook that Gemini delivers to. Gemini disables it after deliveries have
@@ -20,6 +22,8 @@ type Endpoint struct {
 	// Created reports whether the webhook was ever created. Before that, its absence is no alert.
 	// Nil: it was created.
 	Created func(context.Context) (bool, error)
+	// Secrets returns those that the webhook verifies with. Nil: they are not known to this process.
+	Secrets func(context.Context) ([]string, error)
 	// ToCreate and ToCheck tell the operator how to create and check the webhook. They end the alerts.
 	ToCreate, ToCheck string
 }
@@ -41,6 +45,7 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	}
 	if len(hooks) == 0 {
 		p.noEndpoint(ctx)
+		p.wrongSecret = &ledger.WrongSecret{}
 		return nil
 	}
 	p.webhook = ledger.WebhookDisabled
@@ -52,7 +57,47 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 		}
 		p.disabled(ctx, hook)
 	}
+	p.checkSecrets(ctx, hooks)
 	return nil
+}
+
+// checkSecrets alerts that Gemini signs with a secret that the webhook does not verify with [W1]. Gemini lists the last
+// characters of its own, so this is known before the first delivery, and no stranger's request can raise it. Where all
+// deliveries are refused, look-ups must not become rarer. Its errors are counted.
+func (p *pass) checkSecrets(ctx context.Context, hooks []webhooks.Webhook) {
+	if p.Endpoint.Secrets == nil {
+		return
+	}
+	known, err := p.Endpoint.Secrets(ctx)
+	if errors.Is(err, secret.ErrDenied) { // of an operator's account: that of the function may read it
+		p.Log.InfoContext(ctx, "whether Gemini signs with the webhook's secret is not checked: it may not be read here",
+			"event", "reconcile", "outcome", "secret-unread", "error", err)
+		return
+	}
+	if err != nil {
+		p.count.fail(ctx, "reading the webhook's secret, to compare it with Gemini's", err)
+		return
+	}
+	wrong := ledger.WrongSecret{}
+	for _, hook := range hooks {
+		signs, unknown := hook.Unknown(known, p.start)
+		switch {
+		case hook.State != webhooks.Enabled:
+		case !unknown:
+			p.wrongSecret = &ledger.WrongSecret{}
+			return
+		default:
+			wrong = ledger.WrongSecret{Webhook: hook.ID, Shown: signs.Truncated}
+		}
+	}
+	p.wrongSecret = &wrong
+	if wrong.Webhook == "" { // none is enabled
+		return
+	}
+	p.delivered = false
+	p.Log.ErrorContext(ctx, advise("Gemini signs the webhook's deliveries with "+wrong.Shown+
+		", which the webhook does not verify with, so that it refuses each", p.Endpoint.ToCheck),
+		"event", "alert", "reason", "wrong-secret", "operation", "webhooks/"+wrong.Webhook)
 }
 
 // logUnannounced logs that look-ups found terminal states before any delivery reported them. A pass

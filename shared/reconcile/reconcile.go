@@ -5,7 +5,8 @@
 // One pass has these steps. Each has a share of the time, so that none starves another:
 //
 //  1. sweep: due effects are published again, whatever the state of their operation [R5];
-//  2. the webhook's state is checked [R4]. Only where it delivers, look-ups become rarer with age;
+//  2. the webhook's state is checked [R4], and whether it knows the secret that Gemini signs with [W1]. Only where it
+//     delivers, look-ups become rarer with age;
 //  3. look-ups: Gemini's state of due pending operations is read, and ingested like a delivery
 //     [R2]. Batches are found in Gemini's list of batches where that takes fewer requests, or where a
 //     single look-up fails;
@@ -82,6 +83,8 @@ type pass struct {
 	listing *listing
 	lookups *ledger.Lookups // of Pass alone
 	webhook ledger.WebhookHealth
+	// wrongSecret is as in the report of the pass.
+	wrongSecret *ledger.WrongSecret
 	// delivered: Gemini delivers events, as far as can be seen.
 	delivered bool
 }

@@ -4,8 +4,17 @@ import (
 	"context"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 )
+
+// alertUnanswered logs that Gemini answered none of the look-ups. That it refuses the key has an alert of its own.
+func (p *pass) alertUnanswered(ctx context.Context, first lookup.Answer) {
+	if first.Reason != lookup.Denied {
+		p.Log.WarnContext(ctx, "Gemini answered none of the look-ups", "event", "alert", "reason", "unanswered",
+			"lookUps", p.count.unanswered, "answer", first.Reason, "error", first.Err)
+	}
+}
 
 // report stores how the pass ended after so long. failed: nothing could be read.
 func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
@@ -13,12 +22,13 @@ func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
 	last := ledger.Pass{
 		Began: p.start, Ended: p.start.Add(took), Due: c.Due, Checked: c.Checked, Settled: c.Settled,
 		Requeued: c.EffectsRequeued, Errors: c.Errors, Newer: c.Newer, Error: c.first, Webhook: p.webhook,
-		Answered: c.answered,
+		Answered: c.answered, WrongSecret: p.wrongSecret,
 	}
 	if first := c.firstUnanswered; c.unanswered > 0 && c.answered == 0 {
 		last.Unanswered = &ledger.Unanswered{
 			LookUps: c.unanswered, Reason: first.Reason, Error: ledger.PassError(first.Err),
 		}
+		p.alertUnanswered(ctx, first)
 	}
 	if p.Effects != nil {
 		last.Effects = p.Effects()

@@ -104,6 +104,21 @@ var drillsOfPasses = []drill{
 		after: (*oncall).tick,
 	},
 	{
+		playbook: "unanswered", about: "Gemini was down", signal: "unanswered",
+		trouble: func(o *oncall, s *shell) {
+			s.given["OPERATION"] = o.running("a")
+			down := geminisim.ErrorAnswer(http.StatusServiceUnavailable, "the model is away")
+			down.Times = -1
+			o.sim.AnswerNext(geminisim.OpGet, "", down)
+			o.sim.AnswerNext(geminisim.OpList, "", down)
+			o.tick()
+			s.may = []string{"opledger status", "opledger reconcile"}
+		},
+		sees:     []string{"unavailable", "the model is away", "Gemini answered none of the last look-ups"},
+		repaired: func(o *oncall, _ *shell) { o.sim.ClearAnswers() }, fix: []string{"jobs run"},
+		after: (*oncall).tick, over: []string{"RUNNING"}, gone: []string{"unavailable"},
+	},
+	{
 		playbook: "long-list", about: "ended batches were never deleted", signal: "long-list",
 		trouble: func(o *oncall, _ *shell) {
 			o.intended("c-1", operation.Batches)

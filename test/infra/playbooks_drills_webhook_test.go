@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	secrets "github.com/opledger/opledger/shared/secret"
 )
 
 // genuine has Gemini deliver the end of a batch that is registered.
@@ -141,6 +143,20 @@ var drillsOfWebhook = []drill{
 		},
 		over: []string{"ok ", "applied"}, gone: []string{"wrong"},
 	},
+	{
+		playbook: "wrong-secret", about: "the stored secret is another one", signal: "wrong-secret",
+		trouble: func(o *oncall, s *shell) {
+			for _, v := range o.secrets.Versions(storedSecret) {
+				o.secrets.SetDisabled(v.Name)
+			}
+			o.secrets.Put(storedSecret, other, o.clock.Now())
+			o.comparesSecrets()
+			o.tick() // before any delivery
+			s.may = []string{"opledger webhook check"}
+		},
+		sees: []string{"1 Gemini signs the webhook's deliveries with whsec_...", "wrong"}, fix: []string{"webhook rotate"},
+		after: (*oncall).tick, over: []string{"ok "}, gone: []string{"wrong", "Gemini signs"},
+	},
 	noSecretAs("a version was disabled", nil),
 	noSecretAs("all versions were destroyed", []string{"webhook rotate"}),
 	{
@@ -243,6 +259,21 @@ var drillsOfWebhook = []drill{
 		sees: []string{"1 SUCCEEDED", "wrong"}, fix: []string{"webhook delete"},
 		after: genuine, over: []string{"SUCCEEDED", "ok "}, gone: []string{"wrong"},
 	},
+}
+
+// comparesSecrets lets passes read the webhook's secret, as the function does.
+func (o *oncall) comparesSecrets() {
+	name, err := secrets.ParseName(storedSecret)
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.at.Secrets = func(ctx context.Context) (known []string, err error) {
+		versions, err := o.reads.Enabled(ctx, name)
+		for _, v := range versions {
+			known = append(known, string(v.Data))
+		}
+		return known, err
+	}
 }
 
 // noSecretAs is the drill of a webhook without an enabled secret.

@@ -65,13 +65,13 @@ func found(state geminisim.State, want ...string) situation {
 }
 
 // refuses returns the situation in which Gemini answers a look-up with a status.
-func refuses(name string, status int, want string) situation {
+func refuses(name string, status int, want ...string) situation {
 	return situation{"reconcile: " + name, func(w *world) {
 		w.registered(w.batch("a", geminisim.StateRunning))
 		w.sim.AnswerNext(geminisim.OpGet, "", geminisim.ErrorAnswer(status, "no"))
 		w.sim.AnswerNext(geminisim.OpList, "", geminisim.ErrorAnswer(status, "no"))
 		w.pass(nil)
-	}, []string{"passes", want}}
+	}, append(want, "passes")}
 }
 
 // delivers returns the situation in which a pass finds the webhook in a state.
@@ -99,7 +99,7 @@ var ofReconcile = []situation{
 	found(geminisim.StateCancelled, "recovered"),
 	found(geminisim.StateExpired, "recovered"),
 	found("BATCH_STATE_DREAMING", "look-ups-without-answer"),
-	refuses("Gemini is down", http.StatusServiceUnavailable, "look-ups-without-answer"),
+	refuses("Gemini is down", http.StatusServiceUnavailable, "look-ups-without-answer", "unanswered"),
 	refuses("Gemini refuses the key", http.StatusForbidden, "key-denied"),
 	{"reconcile: batches of a newer revision", func(w *world) {
 		for _, id := range []string{"a", "b"} {
@@ -141,7 +141,7 @@ var ofReconcile = []situation{
 		slower.Header = http.Header{"Retry-After": {"3600"}}
 		w.sim.AnswerNext(geminisim.OpGet, "", slower)
 		w.pass(at)
-	}, []string{"passes", "look-ups-without-answer", "behind"}},
+	}, []string{"passes", "look-ups-without-answer", "behind", "unanswered"}},
 	{"reconcile: no worker has answered for more than an hour", func(w *world) {
 		w.end(w.registered(w.named("batches/a")), operation.Expired)
 		w.clock.Advance(time.Hour)
@@ -187,6 +187,12 @@ var ofReconcile = []situation{
 		w.registered(w.batch("a", geminisim.StateCancelled))
 		w.pass(at)
 	}, []string{"passes", "recovered"}},
+	{"reconcile: Gemini signs with another secret", func(w *world) {
+		at := w.endpoint(webhooks.Enabled)
+		at.Secrets = func(context.Context) ([]string, error) { return []string{other}, nil }
+		w.registered(w.batch("a", geminisim.StateSucceeded)) // of which nothing is delivered
+		w.pass(at)
+	}, []string{"passes", "recovered", "wrong-secret"}},
 	{"reconcile: the webhook was never created", func(w *world) {
 		at := w.endpoint("")
 		at.Created = func(context.Context) (bool, error) { return false, nil }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,9 @@ func TestSecretRoles(t *testing.T) {
 		}
 		if created, err := passes.Endpoint.Created(t.Context()); !created || err != nil {
 			t.Errorf("reconcile: created %v, %v", created, err)
+		}
+		if known, err := passes.Endpoint.Secrets(t.Context()); err != nil || !slices.Equal(known, []string{signing}) {
+			t.Errorf("reconcile: %d secrets, %v", len(known), err)
 		}
 		key(cloud.GeminiKey(t.Context(), settings(secretsOf(t, "reconcile", rotated))))
 

@@ -98,8 +98,25 @@ func TestUnansweredShown(t *testing.T) {
 		Unanswered: &ledger.Unanswered{LookUps: 1, Reason: "unavailable", Error: "connection refused"},
 	}))
 	const said = "answered none of the last look-ups, 1 in all (unavailable): connection refused"
-	says(t, w.get("/").Body.String(), said, "/console/playbook?key=behind", "opledger reconcile --store sqlite:demo.db")
+	says(t, w.get("/").Body.String(), said, "/console/playbook?key=unanswered",
+		"opledger reconcile --store sqlite:demo.db")
 	says(t, w.get("/console/passes").Body.String(), said)
+}
+
+// TestWrongSecretShown: that Gemini signs with another secret is a problem, before any delivery, and the webhook is
+// not said to be well.
+func TestWrongSecretShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lookups, err := w.Passes.Begin(t.Context(), time.Second)
+	w.do(err)
+	w.do(lookups.Report(t.Context(), ledger.Pass{
+		Began: w.now, Ended: w.now, Outcome: ledger.PassDone, Webhook: ledger.WebhookEnabled,
+		WrongSecret: &ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...3frh"},
+	}))
+	says(t, w.get("/").Body.String(), "deliveries with whsec_...3frh, which the webhook does not know",
+		"/console/playbook?key=wrong-secret", "opledger webhook check", "wrong secret")
+	says(t, w.get("/console/passes").Body.String(), "it refuses each delivery: Gemini signs with whsec_...3frh")
 }
 
 // TestUnmatchedShown: lines of results that no request asked for are said with their place, on the page of the job.

@@ -167,10 +167,6 @@ func (e *events) count(l line) {
 		e.countIngest(l)
 	case "auth":
 		e.countRefusal(l)
-	case "refusals": // those that were not logged one by one
-		if n, ok := l.number("refused"); ok {
-			e.refused.of(l.text("reason")).Add(n)
-		}
 	case "reconcile":
 		e.countPass(l)
 	case "effect":
@@ -190,12 +186,9 @@ func (e *events) countIngest(l line) {
 	}
 }
 
+// countRefusal counts a caller that was refused. The log has a sample of the deliveries: see [Metrics.CountRefused].
 func (e *events) countRefusal(l line) {
-	switch {
-	case l.text("outcome") != "refused":
-	case l.text("source") == string(operation.Webhook):
-		e.refused.of(l.text("reason")).Inc()
-	default:
+	if l.text("outcome") == "refused" && l.text("source") != string(operation.Webhook) {
 		e.callers.of(l.text("reason")).Inc()
 	}
 }

@@ -1,6 +1,7 @@
 // Package metrics shows Prometheus what one process of opledger serve or local does, and the state of its ledger.
 //
-// What happens is counted in one place: a handler of the log, which sees each line before it is written. The
+// What happens is counted in one place: a handler of the log, which sees each line before it is written. The one
+// exception is a refused delivery, which callers may send without end, so that the log has a sample of them. The
 // functions know nothing of metrics, and the deployed ones do not link this package: their lines are counted by
 // Cloud Logging. Every row of infra/signals.json is a counter, so that an alert of Prometheus and a policy on Google
 // Cloud that have one name count the same lines. Further counters, and the histograms, break the same lines down.
@@ -47,6 +48,9 @@ func New() (*Metrics, error) {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	return m, nil
 }
+
+// CountRefused counts a delivery that the webhook refused for a reason, whether or not it is logged.
+func (m *Metrics) CountRefused(reason string) { m.events.refused.of(reason).Inc() }
 
 // scrapeTime bounds one scrape.
 const scrapeTime = 10 * time.Second

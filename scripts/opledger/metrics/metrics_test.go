@@ -132,7 +132,10 @@ func TestEvents(t *testing.T) {
 		"settled_seconds", 4000.0)
 	w.log.WarnContext(ctx, "delivery refused", "source", operation.Webhook, "event", "auth", "outcome", "refused",
 		"reason", "signature")
-	w.log.WarnContext(ctx, "more", "event", "refusals", "reason", "signature", "refused", 40)
+	for range 3 { // of which the log has a sample, and then how many more there were
+		w.metrics.CountRefused("signature")
+	}
+	w.log.WarnContext(ctx, "more", "event", "refusals", "reason", "signature", "refused", 2)
 	w.log.WarnContext(ctx, "a caller was refused", "event", "auth", "outcome", "refused", "reason", "token")
 	w.log.DebugContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass", "duration_ms", 250,
 		"checked", 6, "settled", 1, "running", 3, "unknown", 0, "missing", 2, "more", true)
@@ -147,7 +150,7 @@ func TestEvents(t *testing.T) {
 	w.log.InfoContext(ctx, "a job has ended", ended.LogAttrs()...)
 	w.has(
 		`opledger_deliveries_total{outcome="applied",reason="advanced"} 1`,
-		`opledger_deliveries_refused_total{reason="signature"} 41`, `opledger_callers_refused_total{reason="token"} 1`,
+		`opledger_deliveries_refused_total{reason="signature"} 3`, `opledger_callers_refused_total{reason="token"} 1`,
 		`opledger_settle_duration_seconds_sum{path="webhook"} 90`,
 		`opledger_settle_duration_seconds_bucket{path="reconcile",le="7200"} 1`,
 		`opledger_lookups_total{answer="running"} 3`, `opledger_lookups_total{answer="not-found"} 2`,

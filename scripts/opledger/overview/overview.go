@@ -35,6 +35,8 @@ type Overview struct {
 	// Unanswered are the look-ups of the last pass that asked Gemini, if Gemini answered none of them.
 	Unanswered *ledger.Unanswered `json:"unanswered,omitempty"`
 	Refused    Refused            `json:"refused"`
+	// WrongSecret is a secret that Gemini signs with and the webhook does not know, by the last pass that compared them.
+	WrongSecret *ledger.WrongSecret `json:"wrongSecret,omitempty"`
 	// Paused: the ledger says that effects are paused, or the process that reads does, and the ledger does not know.
 	Paused bool `json:"paused"`
 	// PausedHere: the process that reads alone says so. The ledger says that they are run.

@@ -20,7 +20,7 @@ func (o *Overview) readPass(ctx context.Context, l ledger.Reading) error {
 		o.Broken = append(o.Broken, unreadable)
 		return nil
 	}
-	o.Unanswered = o.LastPass.Unanswered
+	o.Unanswered, o.WrongSecret = o.LastPass.Unanswered, o.LastPass.WrongSecret
 	switch o.LastPass.Effects {
 	case ledger.EffectsPaused:
 		o.Paused = true
@@ -59,6 +59,11 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 		add(true, AboutWebhook, "webhook check", "Gemini has no webhook for the configured address: every completion "+
 			"waits for a look-up")
 	case ledger.WebhookEnabled, ledger.WebhookUnknown, ledger.WebhookNone:
+	}
+	if wrong := last.WrongSecret; wrong != nil {
+		add(true, AboutWebhook, "webhook check", "Gemini signs the webhook's deliveries with %s, which the webhook does not "+
+			"know: it refuses each, and every completion waits for a look-up", phrase.Safe(wrong.Shown))
+		o.instead("wrong-secret")
 	}
 }
 
@@ -103,6 +108,9 @@ func EffectWords(p ledger.Pass) string {
 
 // WebhookWords says what the last pass saw of the webhook.
 func (o Overview) WebhookWords() string {
+	if wrong := o.LastPass.WrongSecret; wrong != nil {
+		return "it refuses each delivery: Gemini signs with " + phrase.Safe(wrong.Shown) + ", which it does not know"
+	}
 	switch o.LastPass.Webhook {
 	case ledger.WebhookEnabled:
 		return "enabled"

@@ -23,6 +23,10 @@ func TestJudgePass(t *testing.T) {
 	failed.LastPass.Error = "no rights"
 	errs := ended(time.Minute, ledger.PassErrors, ledger.WebhookEnabled)
 	errs.LastPass.Errors, errs.LastPass.Error = 2, "deadline"
+	signedByAnother := ended(0, ledger.PassDone, ledger.WebhookEnabled)
+	signedByAnother.LastPass.WrongSecret = &ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...3frh"}
+	// What was refused says the same, and is not said again.
+	signedByAnother.Refused = Refused{Count: 20, Reason: "signature", Unannounced: 1}
 	did := "3 look-ups, 1 completion found, 2 effects enqueued again"
 	for _, c := range []struct {
 		o              Overview
@@ -59,6 +63,13 @@ func TestJudgePass(t *testing.T) {
 			"missing: Gemini has none for the configured address", []string{
 				"Gemini has no webhook for the configured address: every completion waits for a look-up" +
 					" | opledger webhook check",
+			},
+		},
+		{
+			signedByAnother, "0s ago, in 1s: " + did,
+			"it refuses each delivery: Gemini signs with whsec_...3frh, which it does not know", []string{
+				"Gemini signs the webhook's deliveries with whsec_...3frh, which the webhook does not know: it refuses each, " +
+					"and every completion waits for a look-up | opledger webhook check",
 			},
 		},
 	} {

@@ -17,7 +17,7 @@ func TestPlaybooks(t *testing.T) {
 			t.Errorf("%s: %v", about, err)
 		}
 	}
-	for _, name := range []string{"missing", "ledger-errors", "reconcile-errors", "refused"} {
+	for _, name := range []string{"missing", "ledger-errors", "reconcile-errors", "refused", "wrong-secret"} {
 		if _, err := texts.Read(name); err != nil {
 			t.Error(err)
 		}

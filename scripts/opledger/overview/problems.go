@@ -52,7 +52,7 @@ var playbooks = map[string]string{
 	AboutPending: "overdue", AboutQuarantine: "quarantined", AboutIntents: "unbound", AboutDocuments: "newer",
 	AboutFailing: "effects-failing-long", AboutLate: "stuck", AboutUnregistered: "unmatched",
 	AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled", AboutJobs: "jobs",
-	AboutGemini: "behind", AboutUnknown: "effects-unknown", AboutUnmatched: "jobs", AboutSettings: "effects-failing",
+	AboutGemini: "unanswered", AboutUnknown: "effects-unknown", AboutUnmatched: "jobs", AboutSettings: "effects-failing",
 }
 
 // An adder adds a problem, if it is one.

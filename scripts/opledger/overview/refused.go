@@ -86,8 +86,8 @@ func refusedWhy(reason string) string {
 // operator, and neither does a completion that a look-up finds now and then.
 func (o *Overview) judgeRefused(add adder) {
 	r := o.Refused
-	if r.Count <= fewRefused || r.Unannounced == 0 {
-		return
+	if r.Count <= fewRefused || r.Unannounced == 0 || o.LastPass.WrongSecret != nil && r.Reason == "signature" {
+		return // the last: judgePass says why
 	}
 	add(true, AboutWebhook, "webhook check",
 		"the webhook refused %s in %s and accepted none, and look-ups found every completion; of the last, %s",

@@ -8,7 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// storeRefusalsEvery is how often what the webhook refused is stored at most, whatever callers send.
+// storeRefusalsEvery is how often what the webhook refused is stored at most, whatever callers send. A pass that
+// settles something stores it, too: then it may be Gemini's own deliveries that are refused.
 const storeRefusalsEvery = time.Minute
 
 // storeRefusalsWithin bounds that write when the server ends.
@@ -31,6 +32,14 @@ func (r *refusals) count(refused string, now time.Time) {
 		r.counted.Refuse(refused, now)
 	case !r.none || r.counted.Count > 0:
 		r.counted.Accept(now)
+	}
+}
+
+// countDelivery counts a delivery that was refused for a reason; empty: that was accepted.
+func (s *Server) countDelivery(refused string) {
+	s.refusals.count(refused, s.options.Now())
+	if refused != "" && s.metrics != nil {
+		s.metrics.CountRefused(refused)
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,13 +35,13 @@ type refuser struct {
 	stop   func() // ends the server's counting, and waits for it
 }
 
-func newRefuser(t *testing.T) *refuser {
+func newRefuser(t *testing.T, more ...string) *refuser {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := config.Parse[Settings]([]string{"GEMINI_API_KEY=k", "OPLEDGER_WEBHOOK_SECRET=" + rightSecret})
+	settings, err := config.Parse[Settings](append(more, "GEMINI_API_KEY=k", "OPLEDGER_WEBHOOK_SECRET="+rightSecret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +130,37 @@ func TestServeTellsRefusals(t *testing.T) {
 			t.Errorf("after a delivery was accepted: %+v", got)
 		}
 	})
+}
+
+// TestPassTellsRefusals: that Gemini's own deliveries are refused is known at the end of the pass that finds a
+// completion, and not with the write of the next minute [W1].
+func TestPassTellsRefusals(t *testing.T) {
+	t.Parallel()
+	sim := geminisim.New(geminisim.Config{})
+	api := httptest.NewServer(sim.Handler())
+	t.Cleanup(func() { sim.Close(); api.Close() })
+	sim.Script("a", geminisim.Script{Hold: geminisim.StateSucceeded})
+	create := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1beta/models/m:batchGenerateContent",
+		strings.NewReader(`{"batch":{"displayName":"a","inputConfig":{"fileName":"files/x"}}}`))
+	create.Header.Set("X-Goog-Api-Key", "k")
+	sim.Handler().ServeHTTP(httptest.NewRecorder(), create)
+	name := sim.Batches()[0].Name
+	r := newRefuser(t, "GOOGLE_GEMINI_BASE_URL="+api.URL, "OPLEDGER_GRACE=1ns")
+	n := operation.Name{Key: operation.Key(name), Resource: name}
+	for range 3 {
+		r.deliver(wrongSecret, name, http.StatusUnauthorized)
+	}
+	r.server.pass(t.Context())
+	if got := r.problems(); len(got) != 0 {
+		t.Errorf("strangers alone: %+v", got)
+	}
+	if _, err := r.server.Ledger.Operations.Register(t.Context(), ledger.Registration{Name: n}); err != nil {
+		t.Fatal(err)
+	}
+	r.server.pass(t.Context())
+	if got := r.problems(); len(got) != 1 || got[0].Playbook != "refused" {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestRefusalsCostAWriteAMinute: whatever callers send who prove nothing, what they cost is one write a

@@ -32,8 +32,13 @@ func (s *Server) schedule(ctx context.Context) {
 	}
 }
 
-// pass drops the error, which is in the log; the next pass is due anyway.
-func (s *Server) pass(ctx context.Context) { _, _ = s.reconcile.Pass(ctx) }
+// pass drops the error, which is in the log; the next pass is due anyway. One that settled something shows whether it
+// was Gemini's own deliveries that were refused, so that this is known now [W1].
+func (s *Server) pass(ctx context.Context) {
+	if summary, _ := s.reconcile.Pass(ctx); summary.Settled > 0 {
+		s.storeRefusals(ctx)
+	}
+}
 
 // serveSweep publishes due effects now, for a command that has planned or reopened some.
 func (s *Server) serveSweep(w http.ResponseWriter, r *http.Request) {

@@ -253,7 +253,7 @@ func (s *Server) newWebhook(ctx context.Context, settings config.Webhook) (http.
 	})
 	return webhookfn.New(webhookfn.Options{
 		Ledger: s.Ledger, Gate: gate, Confirm: settings.Confirm, Confirmer: confirmer, Timeout: settings.Timeout,
-		Count: func(refused string) { s.refusals.count(refused, s.options.Now()) }, Now: s.options.Now, Log: s.options.Log,
+		Count: s.countDelivery, Now: s.options.Now, Log: s.options.Log,
 	}), nil
 }
 

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,6 +63,28 @@ func (s Secret) Of(secret string) bool {
 	}
 	return tail != "" && len(secret) >= len(head)+len(tail) && strings.HasPrefix(secret, head) &&
 		strings.HasSuffix(secret, tail)
+}
+
+// documented reports whether the secret is shown as Gemini documents it: its beginning, and its last four characters
+// at least. Any other form says nothing about which secret it is.
+func (s Secret) documented() bool {
+	head, tail, cut := strings.Cut(s.Truncated, "...")
+	return cut && head == "whsec_" && len(tail) >= 4
+}
+
+// Unknown returns a secret that signs the webhook's deliveries at that time, if Gemini lists what signs them, and none
+// of it may be one of these secrets: then a webhook that verifies with these refuses every delivery.
+func (w Webhook) Unknown(known []string, at time.Time) (signs Secret, unknown bool) {
+	for _, listed := range w.Secrets {
+		if !listed.Expires.IsZero() && !listed.Expires.After(at) {
+			continue
+		}
+		if !listed.documented() || slices.ContainsFunc(known, listed.Of) {
+			return Secret{}, false
+		}
+		signs, unknown = listed, true
+	}
+	return signs, unknown
 }
 
 // A wire is a webhook as Gemini writes it.

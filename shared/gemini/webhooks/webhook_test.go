@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
@@ -19,6 +20,39 @@ func TestSecretOf(t *testing.T) {
 	}
 	if (webhooks.Secret{Truncated: "whsec_...3frh"}).Of("whsec_rh") {
 		t.Error("a secret that is shorter than what is shown of it")
+	}
+}
+
+// TestUnknown: a webhook signs with an unknown secret only where that is sure: every secret that signs now is shown as
+// documented, and none may be a known one.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	shown := func(truncated string, expires time.Time) webhooks.Secret {
+		return webhooks.Secret{Truncated: truncated, Expires: expires}
+	}
+	known := []string{"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODk3frh", "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODk4abc"}
+	ours, other := shown("whsec_...3frh", time.Time{}), shown("whsec_...xxxx", time.Time{})
+	for what, c := range map[string]struct {
+		listed []webhooks.Secret
+		want   webhooks.Secret
+	}{
+		"another":                       {[]webhooks.Secret{other}, other},
+		"ours":                          {[]webhooks.Secret{ours}, webhooks.Secret{}},
+		"ours is signed with, too":      {[]webhooks.Secret{other, shown("whsec_...4abc", at.Add(1))}, webhooks.Secret{}},
+		"ours has expired":              {[]webhooks.Secret{other, shown("whsec_...3frh", at)}, other},
+		"none is listed":                {nil, webhooks.Secret{}},
+		"only what has expired":         {[]webhooks.Secret{shown("whsec_...xxxx", at)}, webhooks.Secret{}},
+		"shown in another form":         {[]webhooks.Secret{other, shown("xxxx", time.Time{})}, webhooks.Secret{}},
+		"shown with too few characters": {[]webhooks.Secret{shown("whsec_...xx", time.Time{})}, webhooks.Secret{}},
+	} {
+		got, unknown := webhooks.Webhook{Secrets: c.listed}.Unknown(known, at)
+		if got != c.want || unknown != (c.want != webhooks.Secret{}) {
+			t.Errorf("%s: %+v, %v", what, got, unknown)
+		}
+	}
+	if _, unknown := (webhooks.Webhook{Secrets: []webhooks.Secret{ours}}).Unknown(nil, at); !unknown {
+		t.Error("without any secret every one is unknown")
 	}
 }
 

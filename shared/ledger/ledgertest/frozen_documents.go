@@ -97,11 +97,11 @@ func FrozenDocuments() []Frozen {
 		{Kind: "marks", Data: frozenMarks(), Added: map[string]string{
 			"Last":      "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
 			"EnabledAt": seenEnabled,
-			"Scans":     beganAt, "Unanswered": answeredNone,
+			"Scans":     beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
 		}},
 		// the same document, since its passes report how they end
 		{Kind: "pass", Data: frozenPass(), Added: map[string]string{
-			"EnabledAt": seenEnabled, "Scans": beganAt, "Unanswered": answeredNone,
+			"EnabledAt": seenEnabled, "Scans": beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
 		}},
 		{Kind: "refusals", Data: ledger.Refusals{
 			Schema: 1, Version: 2, Count: 20, Reason: "signature", FirstAt: at(1), LastAt: at(2), AcceptedAt: at(3),
@@ -124,6 +124,9 @@ const beganAt = "stamped: with the version; after an older revision's write a pa
 
 // answeredNone says why an older revision does no harm to the look-ups that Gemini did not answer.
 const answeredNone = "stamped: with the version; after an older revision's write the next pass says it again"
+
+// signedByAnother says why an older revision does no harm to the secret that the webhook does not know.
+const signedByAnother = "stamped: with the version; after an older revision's write the next pass says it again"
 
 func frozenMarks() ledger.Marks {
 	return ledger.Marks{Schema: 1, Version: 2, Marks: []ledger.Mark{{

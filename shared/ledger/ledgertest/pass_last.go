@@ -118,6 +118,37 @@ var passLast = join([]ledgerTest{
 		equal(w, "marks", len(w.marked()), 0)
 		equal(w, "the last pass", w.last(), pass)
 	}},
+	{"that Gemini signs with another secret is kept, also through passes that cannot know [W1]", func(w *world) {
+		report := func(found *ledger.WrongSecret) {
+			w.Helper()
+			k := w.begun(w.ledger())
+			if err := k.Report(w.ctx, ledger.Pass{
+				Began: k.Start(), Ended: k.Start().Add(time.Second), Outcome: ledger.PassDone, WrongSecret: found,
+			}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		shown := func(when string, want ledger.WrongSecret) {
+			w.Helper()
+			got := w.last().WrongSecret
+			if got == nil {
+				got = &ledger.WrongSecret{}
+			}
+			got.Version = 0
+			equal(w, when, *got, want)
+		}
+		wrong := ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...3frh"}
+		report(&wrong)
+		shown("found", wrong)
+		report(nil)
+		shown("after a pass that cannot know", wrong)
+		if err := w.ledger().Passes.StorePause(w.ctx, ledger.EffectsPaused); err != nil {
+			w.Fatal(err)
+		}
+		shown("after the pause is stored", wrong)
+		report(&ledger.WrongSecret{})
+		shown("after a pass that found the right one", ledger.WrongSecret{})
+	}},
 	{"what a newer revision wrote is left alone [L6]", func(w *world) {
 		w.reported(w.begun(w.ledger()), 0)
 		w.raise(marksPath)
