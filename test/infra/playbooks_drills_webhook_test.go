@@ -30,6 +30,14 @@ func (o *oncall) hook() webhooks.Webhook {
 	return found[0]
 }
 
+// storesAnother stores a secret that is not Gemini's, and leaves no other version enabled.
+func (o *oncall) storesAnother() {
+	for _, v := range o.secrets.Versions(storedSecret) {
+		o.secrets.SetDisabled(v.Name)
+	}
+	o.secrets.Put(storedSecret, other, o.clock.Now())
+}
+
 // subscribe leaves Gemini's webhook with one event.
 func (o *oncall) subscribe(id, event string) {
 	o.Helper()
@@ -123,10 +131,7 @@ var drillsOfWebhook = []drill{
 	{
 		playbook: "refused", about: "the stored secret is another one", signal: "refused",
 		trouble: func(o *oncall, s *shell) {
-			for _, v := range o.secrets.Versions(storedSecret) {
-				o.secrets.SetDisabled(v.Name)
-			}
-			o.secrets.Put(storedSecret, other, o.clock.Now())
+			o.storesAnother()
 			o.countsRefusals()
 			for range 3 {
 				genuine(o)
@@ -146,10 +151,7 @@ var drillsOfWebhook = []drill{
 	{
 		playbook: "wrong-secret", about: "the stored secret is another one", signal: "wrong-secret",
 		trouble: func(o *oncall, s *shell) {
-			for _, v := range o.secrets.Versions(storedSecret) {
-				o.secrets.SetDisabled(v.Name)
-			}
-			o.secrets.Put(storedSecret, other, o.clock.Now())
+			o.storesAnother()
 			o.comparesSecrets()
 			o.tick() // before any delivery
 			s.may = []string{"opledger webhook check"}
