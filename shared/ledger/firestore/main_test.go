@@ -16,6 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	harness.AtOnce(12) // they wait for the emulator, and for pauses after injected faults
+	harness.SpendMemory()
 	code := harness.Main(m)
 	var ignored []goleak.Option
 	if theClientsOwn != nil {

@@ -103,11 +103,11 @@ func (w *world) over(store ledger.Store) *ledger.Ledger {
 // now returns the store's time.
 func (w *world) now() time.Time {
 	w.Helper()
-	snapshot, err := w.store.Get(w.ctx, ledger.OperationPath("none"))
+	now, err := w.store.Now(w.ctx)
 	if err != nil {
 		w.Fatalf("asking the store for its time: %v", err)
 	}
-	return operation.Instant(snapshot.ReadTime)
+	return now
 }
 
 // event returns a webhook's event about the world's operation; its server time is that of the

@@ -26,6 +26,7 @@ import (
 type Topic struct {
 	name    string // projects/P/topics/T
 	options []option.ClientOption
+	timeout time.Duration // how long a message is repeated
 
 	mu      sync.Mutex
 	closed  bool
@@ -47,7 +48,7 @@ func New(project, name string, options ...option.ClientOption) *Topic {
 	if !strings.Contains(name, "/") {
 		name = "projects/" + project + "/topics/" + name
 	}
-	return &Topic{name: name, options: options}
+	return &Topic{name: name, options: options, timeout: publishTimeout}
 }
 
 // Open is New with the client made, so that missing credentials show at once. It sends nothing: a
@@ -108,7 +109,7 @@ func (t *Topic) send(ctx context.Context, data []byte) <-chan error {
 		return sent
 	}
 	t.sending.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timeout)
 		defer cancel()
 		client, err := t.connect(ctx)
 		if err == nil {
