@@ -31,8 +31,8 @@ type Options struct {
 	Rules []string
 	// Paused reports whether effects are paused by this process; nil: Effects says so.
 	Paused func() bool
-	// Unperformable returns what the workers cannot perform now; nil: that is not known.
-	Unperformable func(context.Context) []overview.Unperformable
+	// Serve returns what is known of the serve that works on the ledger; nil: nothing is.
+	Serve func(context.Context) overview.Serve
 	// Receivers are the hosts that get effects, as far as the settings name them, by the effect's name.
 	Receivers map[string]string
 	// Settings are what this process decides by, in the order in which they are shown.

@@ -14,21 +14,27 @@ import (
 
 // overviewPage is what overview.html shows.
 type overviewPage struct {
-	Tiles     []tile
-	Attention []attention // the most urgent first
-	Ends      ends
-	Partial   bool // there may be more than Attention
+	Tiles    []tile
+	Sections []section
+	Ends     ends
+	Partial  bool // there may be more than the Sections have
 }
 
 // Needs is how many things need an operator. The title of the page has the number.
-func (p overviewPage) Needs() int {
-	n := 0
-	for _, a := range p.Attention {
-		if a.Needs {
-			n++
+func (p overviewPage) Needs() (n int) {
+	for _, s := range p.Sections {
+		if s.Needs {
+			n += len(s.Lines)
 		}
 	}
 	return n
+}
+
+// A section is one of [overview.Overview.Sections].
+type section struct {
+	Heading string
+	Needs   bool
+	Lines   []attention // the most urgent first
 }
 
 // A tile is one fact, and where to see more of it.
@@ -44,7 +50,6 @@ type attention struct {
 	Detail      string
 	Command     string // that helps, or shows more
 	Playbook    string // what to do about it; empty: there is none
-	Needs       bool   // it needs an operator
 	Groups      []failureGroup
 }
 
@@ -58,6 +63,7 @@ var overviewLinks = map[string]string{
 	overview.AboutUnregistered: "/console/operations?show=unregistered",
 	overview.AboutIntents:      "/console/intents", overview.AboutDocuments: "/console/operations",
 	overview.AboutConflicts: "/console/operations?show=conflict", overview.AboutPasses: passesLink,
+	overview.AboutServe:   passesLink,
 	overview.AboutWebhook: passesLink,
 	overview.AboutJobs:    jobsPath, overview.AboutGemini: passesLink, overview.AboutSettings: "/console/settings",
 	overview.AboutUnknown: "/console/effects", overview.AboutUnmatched: jobsPath,
@@ -73,21 +79,24 @@ func loadOverview(c *Console, r *request) (any, error) {
 	o, err := overview.Read(r, c.ledger, overview.Options{
 		Interval: c.options.Interval, Most: c.options.Most, Paused: c.pausedHere(),
 		StoreFlag: c.view(r).StoreFlag(), File: c.options.Location.IsFile(), Rules: c.options.Rules,
-		Unperformable: c.unperformable(r),
+		Serve: c.serve(r),
 	})
 	newest, endsErr := c.ledger.Operations.Ends(r, ledger.Cursor{}, c.options.Ends)
 	p := overviewPage{
-		Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial,
+		Tiles: tiles(o), Ends: drawEnds(newest.Items), Partial: o.Partial,
+	}
+	for _, s := range o.Sections() {
+		p.Sections = append(p.Sections, section{s.Heading, s.Needs, c.attention(o, s)})
 	}
 	return p, errors.Join(err, endsErr)
 }
 
-// unperformable is what the workers cannot perform now, as far as it is known.
-func (c *Console) unperformable(ctx context.Context) []overview.Unperformable {
-	if c.options.Unperformable == nil {
-		return nil
+// serve is what is known of the serve that works on the ledger.
+func (c *Console) serve(ctx context.Context) overview.Serve {
+	if c.options.Serve == nil {
+		return overview.Serve{}
 	}
-	return c.options.Unperformable(ctx)
+	return c.options.Serve(ctx)
 }
 
 func tiles(o overview.Overview) []tile {
@@ -192,7 +201,7 @@ func passTiles(o overview.Overview) []tile {
 	if o.WrongSecret != nil {
 		webhook.Number, webhook.Sub = "wrong secret", "it refuses each delivery"
 	}
-	if isProblem(o, overview.AboutPasses) {
+	if isProblem(o, overview.AboutPasses) || isProblem(o, overview.AboutServe) {
 		pass.Tone = phrase.Warn
 	}
 	if isProblem(o, overview.AboutWebhook) {
@@ -201,13 +210,12 @@ func passTiles(o overview.Overview) []tile {
 	return []tile{pass, webhook}
 }
 
-// attention is the overview's problems, and behind them what needs no operator yet.
-func (c *Console) attention(o overview.Overview) []attention {
-	var all []attention
-	for i, problem := range slices.Concat(o.Problems, o.Notes) {
+// attention is what stands in a section of the overview.
+func (c *Console) attention(o overview.Overview, s overview.Section) (all []attention) {
+	for _, problem := range s.Problems {
 		a := attention{
 			Tone: phrase.Warn, Words: phrase.Sentence(problem.Words), Command: problem.Command,
-			Link: overviewLinks[problem.About], Playbook: problem.Playbook, Needs: i < len(o.Problems),
+			Link: overviewLinks[problem.About], Playbook: problem.Playbook,
 		}
 		switch problem.About {
 		case overview.AboutJobs:
@@ -220,7 +228,7 @@ func (c *Console) attention(o overview.Overview) []attention {
 			a.Detail = c.pausedBy(o)
 		case overview.AboutFailing:
 			a.Link = receiverAddress(problem.Receiver)
-			if !a.Needs {
+			if !s.Needs {
 				a.Groups = failureGroups(o.Effects.Errors, failingAddress)
 			}
 		}

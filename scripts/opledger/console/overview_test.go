@@ -23,12 +23,14 @@ func TestOverviewSaysAll(t *testing.T) {
 	w.fill()
 	w.fillJobs()
 	w.console.options.Rules = []string{"tell"}
-	w.console.options.Unperformable = func(context.Context) []overview.Unperformable {
-		return []overview.Unperformable{{Words: "the effect tell cannot be performed now: no topic", Playbook: "jobs"}}
+	w.console.options.Serve = func(context.Context) overview.Serve {
+		return overview.Serve{State: overview.ServeNone, Unperformable: []overview.Unperformable{
+			{Words: "the effect tell cannot be performed now: no topic", Playbook: "jobs"},
+		}}
 	}
 	o, err := overview.Read(t.Context(), w.Ledger.Reading(), overview.Options{
 		Interval: 5 * time.Minute, Most: 100, File: true, Rules: []string{"tell"}, StoreFlag: " --store sqlite:demo.db",
-		Unperformable: w.console.unperformable(t.Context()),
+		Serve: w.console.serve(t.Context()),
 	})
 	w.do(err)
 	about := map[string]bool{}
@@ -45,6 +47,7 @@ func TestOverviewSaysAll(t *testing.T) {
 	}
 	for _, must := range []string{
 		overview.AboutUnknown, overview.AboutSettings, overview.AboutUnmatched, overview.AboutPause, overview.AboutFailing,
+		overview.AboutServe,
 	} {
 		if !about[must] {
 			t.Errorf("nothing about %s: %q", must, words)

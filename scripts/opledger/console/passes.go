@@ -14,6 +14,7 @@ type passesPage struct {
 	Took     time.Duration
 	Every    time.Duration
 	Late     bool // the next pass should have been made long ago
+	Serve    overview.Serve
 	Paused   bool
 	Remedies []remedy
 }
@@ -26,7 +27,7 @@ func loadPasses(c *Console, r *request) (any, error) {
 	p := passesPage{
 		Pass: last, Took: last.Ended.Sub(last.Began), Every: c.options.Interval,
 		Late:   !last.IsZero() && now.Sub(last.Ended) >= overview.LateAfter(c.options.Interval),
-		Paused: c.pausedHere() || last.Effects == ledger.EffectsPaused,
+		Paused: c.pausedHere() || last.Effects == ledger.EffectsPaused, Serve: c.serve(r),
 	}
 	view := c.view(r)
 	p.Remedies = []remedy{
@@ -42,6 +43,13 @@ func loadPasses(c *Console, r *request) (any, error) {
 func (c *Console) unpause(r *request, by string) []remedy {
 	if by == pausedByProcess && c.options.Paused == nil { // this process is not serve
 		return []remedy{{Label: "End the pause of this console", Explains: unpauseHere}}
+	}
+	if c.serve(r).Down() {
+		return []remedy{{
+			Label: "Start opledger serve again", Line: "opledger serve" + c.view(r).StoreFlag(),
+			Explains: "None works on this ledger, and none could end its pause. Start it with the settings that it had, but " +
+				"without OPLEDGER_EFFECTS_PAUSED.",
+		}}
 	}
 	if c.options.Location.IsFile() {
 		return c.remedies(subject{PausedBy: by, view: c.view(r)})

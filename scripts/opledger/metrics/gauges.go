@@ -20,9 +20,9 @@ import (
 type Watched struct {
 	Ledger   ledger.Reading
 	Interval time.Duration // between two passes
-	// Rules are as in [overview.Options], and Unperformable returns what is there; nil: nothing.
-	Rules         []string
-	Unperformable func(context.Context) []overview.Unperformable
+	// Rules are as in [overview.Options], and Serve returns what is there; nil: nothing.
+	Rules []string
+	Serve func(context.Context) overview.Serve
 	// File is the SQLite file; empty: the ledger is in Firestore.
 	File string
 	Now  func() time.Time
@@ -31,8 +31,8 @@ type Watched struct {
 
 // Watch shows the state of a ledger from now on.
 func (m *Metrics) Watch(w Watched) {
-	if w.Unperformable == nil {
-		w.Unperformable = func(context.Context) []overview.Unperformable { return nil }
+	if w.Serve == nil {
+		w.Serve = func(context.Context) overview.Serve { return overview.Serve{} }
 	}
 	g := &gauges{Watched: w, every: readFile}
 	if w.File == "" {
@@ -85,7 +85,7 @@ func (g *gauges) read() {
 	defer cancel()
 	g.last = nil
 	o, err := overview.Read(ctx, g.Ledger, overview.Options{
-		Interval: g.Interval, Most: most, File: g.File != "", Rules: g.Rules, Unperformable: g.Unperformable(ctx),
+		Interval: g.Interval, Most: most, File: g.File != "", Rules: g.Rules, Serve: g.Serve(ctx),
 	})
 	if err == nil {
 		g.show(o)

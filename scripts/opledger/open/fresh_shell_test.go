@@ -188,8 +188,8 @@ func TestFreshShellAsksGemini(t *testing.T) {
 }
 
 // TestFreshShellEndsPause: a shell without serve's settings ends the pause of the serve that runs on the ledger, which
-// performs what waited; without a serve the command says how. Effects that no rule is for, as after a start of serve
-// without its settings, need an operator until one has theirs [G5].
+// performs what waited; without a serve status and the command say that one must be started. Effects that no rule is
+// for, as after a start of serve without its settings, need an operator until one has theirs [G5].
 func TestFreshShellEndsPause(t *testing.T) {
 	t.Parallel()
 	f, p := commandtest.NewFile(t), newPublisher(t)
@@ -202,8 +202,11 @@ func TestFreshShellEndsPause(t *testing.T) {
 	run("status").Want(t, terminal.ExitDone).Says(t, "NEEDS NONE YET", "effects are paused",
 		"opledger resume --effects --store "+f.Store())
 	s.Stop()
-	run("resume", "--effects").Want(t, terminal.ExitFailed,
-		"no opledger serve runs on this ledger: start it with its variables")
+	const start = "without OPLEDGER_EFFECTS_PAUSED"
+	run("status").Want(t, terminal.ExitDone).Says(t, "NEEDS NONE YET", "no opledger serve runs on this ledger", start,
+		"opledger serve --store "+f.Store())
+	run("resume", "--effects").Want(t, terminal.ExitFailed, "no opledger serve runs on this ledger: start it again", start,
+		"effects run once it does")
 	bare := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
 	run("status").Want(t, terminal.ExitFailed,
 		"1 effect of the rule publish wait, and OPLEDGER_EFFECTS of the workers has no such rule").Says(t,

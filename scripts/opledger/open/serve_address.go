@@ -42,7 +42,7 @@ func (l Location) Announce(ctx context.Context, address ServeAddress) (withdraw 
 		return func() {}, nil
 	}
 	for _, file := range l.addressFiles() {
-		if other, ok := readAddress(file); ok && other.refuses(ctx) {
+		if other, err := readAddress(file); err == nil && other.refuses(ctx) {
 			_ = os.Remove(file)
 		}
 	}
@@ -79,13 +79,16 @@ func (l Location) addressFiles() []string {
 }
 
 // readAddress reads what this user alone can have written: a server of another's could prove a key of its
-// own.
-func readAddress(file string) (address ServeAddress, ok bool) {
+// own. The error is ErrNotOwn where another user can.
+func readAddress(file string) (address ServeAddress, err error) {
 	text, err := ReadOwn(file)
-	if err != nil || json.Unmarshal(text, &address) != nil {
-		return ServeAddress{}, false
+	if err == nil {
+		err = json.Unmarshal(text, &address)
 	}
-	return address, address.URL != "" && address.Key != ""
+	if err == nil && (address.URL == "" || address.Key == "") {
+		err = errors.New("it is no address of serve")
+	}
+	return address, err
 }
 
 // newServeClient returns a client without a proxy: serve is on this machine.
@@ -94,14 +97,31 @@ func newServeClient() *http.Client { return &http.Client{Transport: &http.Transp
 // probeServe is how long the serve that was announced may take to say that it is the one.
 const probeServe = 5 * time.Second
 
-// proves reports whether the serve that was announced answers there.
-func (a ServeAddress) proves(ctx context.Context, client *http.Client) bool {
+// A SilentServeError is that what listens where a serve was announced answers nothing: that serve hangs, or its process
+// is stopped.
+type SilentServeError struct{ URL string }
+
+func (e *SilentServeError) Error() string {
+	return overview.Serve{State: overview.ServeSilent, URL: e.URL}.Words()
+}
+
+// errAnother: nothing listens there any more, or another program does.
+var errAnother = errors.New("the serve that was announced is not there")
+
+// proves returns nil where the serve that was announced answers, and a *SilentServeError where nothing does.
+func (a ServeAddress) proves(ctx context.Context, client *http.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, probeServe)
 	defer cancel()
 	nonce := rand.Text()
 	var health struct{ Proof string }
 	body, err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "", nil)
-	return err == nil && json.Unmarshal(body, &health) == nil && server.Proves(a.Key, nonce, health.Proof)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &SilentServeError{a.URL}
+	case err != nil || json.Unmarshal(body, &health) != nil || !server.Proves(a.Key, nonce, health.Proof):
+		return errAnother
+	}
+	return nil
 }
 
 // refuses reports whether nothing listens at the address. A serve that is slow, or stopped, does.
@@ -123,14 +143,26 @@ func (a ServeAddress) refuses(ctx context.Context) bool {
 var ErrNoServe = errors.New("no opledger serve runs on this ledger")
 
 // AskServe sends a POST to a serve that runs on the ledger, and returns its answer. body is sent as JSON; nil: none is.
-// The error is ErrNoServe where none runs, and wraps an *httpfunc.Error where it refused.
+// The error is ErrNoServe where none runs, with ErrNotOwn where one of another user may, and a *SilentServeError where
+// it does not answer. It wraps an *httpfunc.Error where serve refused.
 func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, error) {
 	client := newServeClient()
 	defer client.CloseIdleConnections()
+	var silent *SilentServeError
+	var foreign error
 	for _, file := range l.addressFiles() {
-		address, ok := readAddress(file)
-		if !ok || !address.proves(ctx, client) {
-			continue
+		address, err := readAddress(file)
+		if errors.Is(err, ErrNotOwn) {
+			foreign = fmt.Errorf("%s: %w", file, err)
+		}
+		if err == nil {
+			err = address.proves(ctx, client)
+		}
+		if hangs, ok := errors.AsType[*SilentServeError](err); ok && silent == nil {
+			silent = hangs
+		}
+		if err != nil {
+			continue // another one may answer
 		}
 		answer, err := askAt(ctx, client, http.MethodPost, address.URL+path, address.Key, body)
 		if err != nil {
@@ -138,25 +170,46 @@ func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, 
 		}
 		return answer, nil
 	}
+	switch {
+	case silent != nil:
+		return nil, silent
+	case foreign != nil:
+		return nil, fmt.Errorf("%w that this user may ask: %w; run the command as the user of serve", ErrNoServe, foreign)
+	}
 	return nil, ErrNoServe
 }
 
-// Unperformable asks a serve that runs on the ledger what it cannot perform now. Where none runs, or it cannot say so,
-// nothing is known.
-func (l Location) Unperformable(ctx context.Context) (found []overview.Unperformable) {
-	answer, err := l.AskServe(ctx, "/unperformable", nil)
-	if err != nil || json.Unmarshal(answer, &found) != nil {
-		return nil
+// Serve asks the serve that works on the ledger's file what it cannot perform now, and says whether one answers. Of
+// another user's, and of a ledger that is no file, nothing is known.
+func (l Location) Serve(ctx context.Context) overview.Serve {
+	if !l.IsFile() {
+		return overview.Serve{}
 	}
-	return found
+	answer, err := l.AskServe(ctx, "/unperformable", nil)
+	silent, hangs := errors.AsType[*SilentServeError](err)
+	switch {
+	case hangs:
+		return overview.Serve{State: overview.ServeSilent, URL: silent.URL}
+	case errors.Is(err, ErrNotOwn):
+		return overview.Serve{}
+	case errors.Is(err, ErrNoServe):
+		return overview.Serve{State: overview.ServeNone}
+	}
+	runs := overview.Serve{State: overview.ServeRuns}
+	if err == nil {
+		_ = json.Unmarshal(answer, &runs.Unperformable) // one of another version may say it otherwise
+	}
+	return runs
 }
 
 // ResumeEffects has a serve that runs on the ledger end its pause of effects, and reports whether it had one.
 // serve logs who decided that, and why.
 func (l Location) ResumeEffects(ctx context.Context, d ledger.Decision) (ended bool, err error) {
 	said, err := l.AskServe(ctx, "/resume", map[string]string{"by": d.By, "why": d.Why})
-	if errors.Is(err, ErrNoServe) {
-		return false, fmt.Errorf("%w: start it with its variables, and without OPLEDGER_EFFECTS_PAUSED", err)
+	_, silent := errors.AsType[*SilentServeError](err)
+	if silent || errors.Is(err, ErrNoServe) && !errors.Is(err, ErrNotOwn) {
+		return false, fmt.Errorf("%w: start it again with its variables, and without OPLEDGER_EFFECTS_PAUSED; effects run "+
+			"once it does", err)
 	}
 	var answer struct{ Ended bool }
 	if err == nil {

@@ -2,9 +2,12 @@ package open_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,10 +15,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/test/commandtest"
 )
 
@@ -198,4 +204,65 @@ func TestServeAddressSlow(t *testing.T) {
 			t.Errorf("after %d: %q", i+1, left)
 		}
 	}
+}
+
+// TestServe: a serve that answers runs, and one whose port nothing listens at, or another program does, is none. One
+// that takes connections and answers nothing is silent. Of another user's nothing is known. One that answers counts,
+// whatever others left.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	stopped, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // as one that SIGSTOP has stopped
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopped.Close() //nolint:errcheck // it was only listened on
+	another := httptest.NewServer(http.NotFoundHandler())
+	defer another.Close()
+	where := open.Location{Store: config.Store{SQLite: f.Path}}
+	left := func(name, url string, mode fs.FileMode) {
+		t.Helper()
+		path := f.Path + ".serve-" + name
+		err := os.WriteFile(path, fmt.Appendf(nil, `{"url":%q,"key":"k"}`, url), mode)
+		if err := errors.Join(err, os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(want overview.Serve) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond) // the silent one takes all of it
+		defer cancel()
+		if want.State != overview.ServeSilent {
+			ctx = t.Context()
+		}
+		if got := where.Serve(ctx); got.State != want.State || got.URL != want.URL {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	want(overview.Serve{State: overview.ServeNone})
+	left("killed", "http://127.0.0.1:1", 0o600)
+	left("another", another.URL, 0o600)
+	left("notes", "", 0o600)
+	want(overview.Serve{State: overview.ServeNone})
+	left("theirs", "http://127.0.0.1:1", 0o644)
+	want(overview.Serve{})
+	for _, name := range []string{"killed", "another"} {
+		if err := os.Remove(f.Path + ".serve-" + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left("stopped", "http://"+stopped.Addr().String(), 0o600)
+	silent := overview.Serve{State: overview.ServeSilent, URL: "http://" + stopped.Addr().String()}
+	want(silent)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := where.ResumeEffects(ctx, ledger.Decision{By: "kim"}); err == nil ||
+		!strings.HasPrefix(err.Error(), silent.Words()+": start it again") {
+		t.Errorf("%v", err)
+	}
+	s := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
+	defer s.Stop()
+	want(overview.Serve{State: overview.ServeRuns})
+	where.SQLite = ""
+	want(overview.Serve{})
 }

@@ -60,7 +60,8 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// cancelByServe has the serve that runs on the ledger ask Gemini. asked is false where none runs, or it has no API key.
+// cancelByServe has the serve that runs on the ledger ask Gemini. asked is false where none answers, or it has no API
+// key.
 func cancelByServe(ctx context.Context, d *decision.Decider, name open.OperationName) (asked bool, err error) {
 	if err := d.Complete(); err != nil {
 		return false, err
@@ -72,7 +73,8 @@ func cancelByServe(ctx context.Context, d *decision.Decider, name open.Operation
 	said, err := where.AskServe(ctx, (&url.URL{Path: "/operations/" + string(name.Key) + ":cancel"}).EscapedPath(),
 		map[string]string{"by": d.By, "why": d.Why})
 	refused, _ := errors.AsType[*httpfunc.Error](err)
-	if errors.Is(err, open.ErrNoServe) || refused != nil && refused.Status == http.StatusNotImplemented {
+	_, silent := errors.AsType[*open.SilentServeError](err)
+	if errors.Is(err, open.ErrNoServe) || silent || refused != nil && refused.Status == http.StatusNotImplemented {
 		return false, nil
 	}
 	if err != nil {

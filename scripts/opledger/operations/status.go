@@ -42,9 +42,11 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"Among the problems are a dead effect, an effect that has failed for an hour or whose rule no worker has,\n" +
 			"an operation that is pending for too long, one that is not registered an hour after its event, and a job\n" +
 			"that goes on only once someone has acted: it is held, or Gemini refuses its key. So are a last pass that\n" +
-			"ended three intervals ago, one whose look-ups Gemini did not answer, and what a serve that runs on the\n" +
-			"ledger's file cannot perform. The interval is the one that the ledger has stored, unless\n" +
-			"$OPLEDGER_INTERVAL is set. The webhook's health is from the last pass.\n\n" +
+			"ended three intervals ago, that Gemini answers no look-up, a webhook that is disabled or does not know\n" +
+			"Gemini's secret, and what a serve that runs on the ledger's file cannot perform. That none runs there, or\n" +
+			"that it does not answer, needs an operator once a pass, a look-up or an effect is late. The interval is\n" +
+			"the one that the ledger has stored, unless $OPLEDGER_INTERVAL is set. The webhook's health is from the\n" +
+			"last pass.\n\n" +
 			"The pause is that of the functions, or of opledger serve. Where the ledger knows of none yet,\n" +
 			"$OPLEDGER_EFFECTS_PAUSED=true counts. A pause needs an operator once it has held an effect for an hour, or\n" +
 			"for three intervals if those are longer.\n\n" +
@@ -71,7 +73,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			s := terminal.Screen{Width: outside.Width(false)}
 			var needs error
 			err = terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				options.Unperformable = l.Where.Unperformable(cmd.Context())
+				options.Serve = l.Where.Serve(cmd.Context())
 				needs, err = status(cmd.Context(), w, l.Ledger, options, s, outside.JSON)
 				return err
 			})
@@ -154,17 +156,19 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 		_, sayErr := fmt.Fprintln(w, "\nnothing needs an operator")
 		err = errors.Join(err, sayErr)
 	}
-	return errors.Join(err, printProblems(w, "NEEDS AN OPERATOR", o.Problems),
-		printProblems(w, "NEEDS NONE YET", o.Notes))
+	for _, section := range o.Sections() {
+		err = errors.Join(err, printProblems(w, section))
+	}
+	return err
 }
 
-// printProblems prints a list of problems, if there are any, as the console's Overview has them.
-func printProblems(w io.Writer, heading string, problems []overview.Problem) error {
-	if len(problems) == 0 {
+// printProblems prints a section, if anything is in it, as the console's Overview has it.
+func printProblems(w io.Writer, section overview.Section) error {
+	if len(section.Problems) == 0 {
 		return nil
 	}
-	rows := [][]any{{heading, "COMMAND", "PLAYBOOK"}}
-	for _, p := range problems {
+	rows := [][]any{{strings.ToUpper(section.Heading), "COMMAND", "PLAYBOOK"}}
+	for _, p := range section.Problems {
 		rows = append(rows, []any{p.Words, cmp.Or(p.Command, "-"), phrase.Safe(p.Playbook)})
 	}
 	_, err := fmt.Fprintln(w)

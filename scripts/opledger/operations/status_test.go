@@ -37,6 +37,9 @@ last pass +none has reported yet
 webhook +not known
 
 nothing needs an operator
+
+NEEDS NONE YET +COMMAND +PLAYBOOK
+no opledger serve runs on this ledger: nothing is .* performed +opledger serve --store sqlite:\S+ +reconcile-absent
 $`).MatchString(s.Out) {
 		t.Errorf("%s", s.Out)
 	}
@@ -69,6 +72,30 @@ $`).MatchString(s.Out) {
 	if o.Pending.N != 1 || o.Pending.Oldest != "operations/b" || o.Dead.N != 1 || len(o.Dead.Errors) != 1 ||
 		len(o.Problems) != 2 || o.Unread.N != 2 || o.Unread.Unresolved.N != 1 || !o.Paused {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestStatusWithoutServe: once something is late, a ledger on which no serve works needs an operator, and one line says
+// so with all that is late; while one runs, nothing of it is said, and what is late is asked about.
+func TestStatusWithoutServe(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Ago(150*time.Minute, func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Operations.Register(ctx, ledger.Registration{
+			Name: operation.Name{Key: "batches/a", Resource: "batches/a"},
+		})
+		return err
+	})
+	const none = "no opledger serve runs on this ledger"
+	s := commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed,
+		"an operator is needed: "+none+": nothing is received, looked up or performed; a look-up is due for 2h")
+	s.Says(t, "NEEDS AN OPERATOR", "opledger serve --store "+f.Store(), "reconcile-absent")
+	serve := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
+	defer serve.Stop()
+	s = commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed,
+		"an operator is needed: a look-up is due for 2h", ": do the scheduled passes run?\n")
+	if strings.Contains(s.Out, none) {
+		t.Errorf("%s", s.Out)
 	}
 }
 

@@ -39,6 +39,8 @@ type Overview struct {
 	WrongSecret *ledger.WrongSecret `json:"wrongSecret,omitempty"`
 	// Paused: the ledger says that effects are paused, or the process that reads does, and the ledger does not know.
 	Paused bool `json:"paused"`
+	// Serve is what is known of the serve that works on the ledger's file.
+	Serve Serve `json:"serve,omitzero"`
 	// PausedHere: the process that reads alone says so. The ledger says that they are run.
 	PausedHere bool      `json:"pausedHere,omitempty"`
 	Conflicts  Conflicts `json:"conflicts"`
@@ -61,16 +63,10 @@ type Options struct {
 	File bool
 	// Rules are the names of the effects that a worker can perform; nil: they are not known.
 	Rules []string
-	// Unperformable is what a running serve cannot perform now.
-	Unperformable []Unperformable
+	// Serve is what is known of the serve that works on the file.
+	Serve Serve
 	// StoreFlag follows the commands, such as " --store sqlite:demo.db"; empty: they find the ledger by themselves.
 	StoreFlag string
-}
-
-// An Unperformable is something that a serve cannot do now, by its settings.
-type Unperformable struct {
-	Words    string `json:"words"`
-	Playbook string `json:"playbook"`
 }
 
 // Pending is what is waited for.
@@ -223,7 +219,7 @@ const ConflictsFor = 7 * 24 * time.Hour
 // Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins
 // the store's for each.
 func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, error) {
-	o := Overview{Paused: options.Paused, rules: options.Rules}
+	o := Overview{Paused: options.Paused, Serve: options.Serve, rules: options.Rules}
 	if err := o.readPass(ctx, r); err != nil {
 		return o, err
 	}

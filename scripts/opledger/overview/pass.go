@@ -37,10 +37,8 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 	if last.IsZero() {
 		return
 	}
-	age := o.At.Sub(last.Ended)
-	add(age >= LateAfter(interval), AboutPasses, "reconcile",
-		"the last pass ended %s ago, and one is made every %s: do the scheduled passes run?", phrase.Span(age),
-		phrase.Span(interval))
+	add(o.passIsLate(interval) && !o.Serve.Down(), AboutPasses, "reconcile", "%s: do the scheduled passes run?",
+		o.latePass(interval))
 	switch last.Outcome {
 	case ledger.PassFailed:
 		add(true, AboutPasses, "reconcile", "the last pass could not read the ledger: %s", phrase.Safe(last.Error))

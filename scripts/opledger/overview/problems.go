@@ -12,6 +12,7 @@ import (
 
 // What a Problem is about.
 const (
+	AboutServe      = "serve"
 	AboutPasses     = "passes"
 	AboutWebhook    = "webhook"
 	AboutConflicts  = "conflicts"
@@ -46,12 +47,28 @@ type Problem struct {
 	Receiver string `json:"receiver,omitempty"`
 }
 
+// A Section is what stands under one heading of the page, and of status.
+type Section struct {
+	Heading  string
+	Needs    bool // what stands in it needs an operator
+	Problems []Problem
+}
+
+// Sections are the Problems, and then the Notes where there are any.
+func (o *Overview) Sections() []Section {
+	sections := []Section{{"Needs an operator", true, o.Problems}}
+	if len(o.Notes) > 0 {
+		sections = append(sections, Section{"Needs none yet", false, o.Notes})
+	}
+	return sections
+}
+
 // playbooks are those of what a Problem is about, where not the problem itself decides.
 var playbooks = map[string]string{
 	AboutConflicts: "conflicts", AboutDead: "effects-dead", AboutEffects: "overdue", AboutPause: "overdue",
 	AboutPending: "overdue", AboutQuarantine: "quarantined", AboutIntents: "unbound", AboutDocuments: "newer",
 	AboutFailing: "effects-failing-long", AboutLate: "stuck", AboutUnregistered: "unmatched",
-	AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled", AboutJobs: "jobs",
+	AboutServe: "reconcile-absent", AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled", AboutJobs: "jobs",
 	AboutGemini: "unanswered", AboutUnknown: "effects-unknown", AboutUnmatched: "jobs", AboutSettings: "effects-failing",
 }
 
@@ -81,7 +98,9 @@ func (o *Overview) judge(options Options) {
 	overdue := ledger.Settings{Interval: interval}.OverdueAfter()
 	o.Problems, o.Notes = []Problem{}, nil
 	add := adding(&o.Problems, options.StoreFlag)
+	note := adding(&o.Notes, options.StoreFlag)
 	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
+	o.judgeServe(interval, late, add, note)
 	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
 	for _, stopped := range o.Jobs.Stopped {
 		add(true, AboutJobs, show(stopped.Key), "the job %s goes no further: %s", phrase.Safe(string(stopped.Key)),
@@ -93,7 +112,7 @@ func (o *Overview) judge(options Options) {
 			phrase.Safe(string(job.Key)), job.Words)
 		o.Problems[len(o.Problems)-1].Operation = job.Key
 	}
-	for _, found := range options.Unperformable {
+	for _, found := range o.Serve.Unperformable {
 		add(true, AboutSettings, "", "%s", phrase.Safe(found.Words))
 		o.instead(found.Playbook)
 	}
@@ -101,8 +120,8 @@ func (o *Overview) judge(options Options) {
 	o.judgePass(interval, add)
 	o.judgeAnswers(add)
 	o.judgeRefused(add)
-	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
-		o.since(o.Pending.DueSince))
+	add(late(o.Pending.DueSince) && !o.Serve.Down(), AboutPending, "list --pending",
+		"a look-up is due for %s: do the scheduled passes run?", o.since(o.Pending.DueSince))
 	add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())
 	if n := o.Pending.Late.N; n > 0 && o.Pending.Missing == n {
 		o.instead("missing")
@@ -117,13 +136,17 @@ func (o *Overview) judge(options Options) {
 	add(o.Intents.Abandoned > 0, AboutIntents, "intent list", "%s given up: no operation was found",
 		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
-	o.note(options, late, adding(&o.Notes, options.StoreFlag))
+	o.note(options, late, note)
 }
 
 // note adds what needs no operator yet: a pause that holds nothing for long, and effects that are tried again.
 func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
-	add(o.Paused && !late(o.Effects.ClaimableSince), AboutPause, o.endsPause(options),
-		"effects are paused: they are planned, and none is run")
+	command, do := o.endsPause(options.File)
+	words := "effects are paused: they are planned, and none is run"
+	if o.Serve.Down() {
+		words += "; " + do
+	}
+	add(o.Paused && !late(o.Effects.ClaimableSince), AboutPause, command, "%s", words)
 	add(o.PausedHere, AboutPause, "", "OPLEDGER_EFFECTS_PAUSED is true here, and the ledger says that effects are run: "+
 		"unset OPLEDGER_EFFECTS_PAUSED here")
 	if n := o.Effects.Failing; n > 0 {
@@ -136,14 +159,6 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 	}
 }
 
-// endsPause is the command that ends the pause of serve. Elsewhere a setting does, and the command shows what waits.
-func (o *Overview) endsPause(options Options) string {
-	if options.File {
-		return "resume --effects"
-	}
-	return show(o.Effects.First)
-}
-
 // instead names another playbook than the usual one for the problem that was just added.
 func (o *Overview) instead(playbook string) { o.Problems[len(o.Problems)-1].Playbook = playbook }
 
@@ -152,10 +167,11 @@ func (o *Overview) instead(playbook string) { o.Problems[len(o.Problems)-1].Play
 func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add adder) {
 	first, since := show(o.Effects.First), o.Effects.ClaimableSince
 	waits := o.since(since)
-	add(o.Paused && late(since), AboutPause, o.endsPause(options),
-		"effects are paused, and the first of %s has waited for %s, that of %s: end the pause once you can", o.Effects.Open,
-		waits, phrase.Safe(string(o.Effects.First)))
-	add(!o.Paused && late(since), AboutEffects, first,
+	command, do := o.endsPause(options.File)
+	add(o.Paused && late(since), AboutPause, command,
+		"effects are paused, and the first of %s has waited for %s, that of %s: %s", o.Effects.Open, waits,
+		phrase.Safe(string(o.Effects.First)), do)
+	add(!o.Paused && late(since) && !o.Serve.Down(), AboutEffects, first,
 		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)
 	long := o.Effects.Long
 	if long.N > 0 {

@@ -107,7 +107,7 @@ func (o openedConsole) serve(ctx context.Context, outside terminal.Environment, 
 		},
 		Log: logging.New(outside.Err, ""), Version: terminal.Version(),
 		Receivers: spec.Receivers(settings.Ledger.Effects), Rules: settings.Ledger.EffectNames(),
-		Unperformable: o.where.Unperformable,
+		Serve: o.where.Serve,
 	}
 	if !settings.Ledger.Taken() && settings.Ledger.EffectsText == "" {
 		options.Rules = nil // those of the workers are not known

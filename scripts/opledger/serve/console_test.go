@@ -3,9 +3,12 @@ package serve_test
 import (
 	"context"
 	"html"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
@@ -54,6 +57,40 @@ func TestConsoleAgrees(t *testing.T) {
 	}
 	if stderr := stop(); strings.Contains(stderr, "ERROR") {
 		t.Errorf("%s", stderr)
+	}
+}
+
+var headingOrLine = regexp.MustCompile(`<h2[^>]*>([^<]+)</h2>|<div class="problem [a-z]+"><a href="[^"]+">([^<]+)</a>`)
+
+// TestOverviewIsStatus: the Overview has each line of status --json on the same ledger under the heading of status, so
+// that what needs no operator yet stands apart.
+func TestOverviewIsStatus(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.Dead("batches/a")
+	f.EndTwice("batches/b")
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		return l.Passes.StorePause(ctx, ledger.EffectsPaused)
+	})
+	url, stop := commandtest.ConsoleOver(t, f, nil)
+	defer stop()
+	_, page := commandtest.Fetch(t, "GET", url+"/", "")
+	page, _, _ = strings.Cut(page, "<h2>Now</h2>")
+	var shown []string
+	for _, found := range headingOrLine.FindAllStringSubmatch(page, -1) {
+		shown = append(shown, html.UnescapeString(found[1]+found[2]))
+	}
+	var o overview.Overview
+	commandtest.OneObject(t, commandtest.Run(t, nil, "status", "--json", "--store", f.Store()).Out, &o)
+	var said []string
+	for _, section := range o.Sections() {
+		said = append(said, section.Heading)
+		for _, problem := range section.Problems {
+			said = append(said, phrase.Sentence(problem.Words))
+		}
+	}
+	if len(o.Problems) < 2 || len(o.Notes) < 2 || !slices.Equal(shown, said) {
+		t.Errorf("the page has %q, and status %q", shown, said)
 	}
 }
 

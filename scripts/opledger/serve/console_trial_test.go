@@ -26,11 +26,12 @@ var troubles = []trouble{
 		"1 pending operation that Gemini does not know"},
 	{"a conflicting end", "1 operation that ended in two ways", "/console/operations?show=conflict",
 		"opledger reconcile NAME", "1 operation that ended in two ways"},
-	{"a paused worker", "Effects are paused", "/console/effects", "opledger resume --effects --store",
-		"paused"},
+	{"a paused worker", "Effects are paused", "/console/effects", "Start opledger serve again", "paused"},
+	{"a serve that was stopped", "No opledger serve runs on this ledger", "/console/passes",
+		"/console/playbook?key=reconcile-absent", "no opledger serve runs on this ledger"},
 }
 
-// trial makes a ledger with the four troubles, each in the way it happens: by serve, and what it is
+// trial makes a ledger with the five troubles, each in the way it happens: by serve, and what it is
 // sent.
 func trial(t *testing.T) (commandtest.File, []string) {
 	t.Helper()

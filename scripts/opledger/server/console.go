@@ -80,7 +80,7 @@ func (s *Server) newConsole() {
 		},
 		Location: s.options.Location, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
 		Log: s.options.Log, Version: s.options.Version,
-		Rules: s.settings.Ledger.EffectNames(), Paused: s.pausedHere, Unperformable: s.unable,
+		Rules: s.settings.Ledger.EffectNames(), Paused: s.pausedHere, Serve: s.itself,
 		Receivers: spec.Receivers(s.settings.Ledger.Effects),
 	}
 	if s.options.Operator != "" {

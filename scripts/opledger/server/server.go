@@ -211,7 +211,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if s.metrics != nil {
 		s.metrics.Watch(metrics.Watched{
 			Ledger: s.Ledger.Reading(), Interval: settings.Ledger.Interval, File: o.Location.SQLite, Now: o.Now, Log: o.Log,
-			Rules: settings.Ledger.EffectNames(), Unperformable: s.unable,
+			Rules: settings.Ledger.EffectNames(), Serve: s.itself,
 		})
 	}
 	s.inside.HandleFunc("/",

@@ -96,6 +96,11 @@ func (s *Server) unable(ctx context.Context) []overview.Unperformable {
 	return found
 }
 
+// itself is what an overview says of this process.
+func (s *Server) itself(ctx context.Context) overview.Serve {
+	return overview.Serve{State: overview.ServeRuns, Unperformable: s.unable(ctx)}
+}
+
 // serveUnperformable answers a command with what this process cannot do.
 func (s *Server) serveUnperformable(w http.ResponseWriter, r *http.Request) {
 	httpfunc.WriteJSON(w, http.StatusOK, s.unable(r.Context()))

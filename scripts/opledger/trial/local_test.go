@@ -172,6 +172,12 @@ func TestLocalKeep(t *testing.T) {
 			"SUCCEEDED") != 3 {
 			t.Errorf("%s", s.Out)
 		}
+		// No serve is missed, and what commands ask of one they ask of the run.
+		var o struct{ Serve struct{ State string } }
+		commandtest.OneObject(t, commandtest.Run(t, nil, "status", "--json", "--store", store).Out, &o)
+		if o.Serve.State != "runs" {
+			t.Errorf("status misses a serve: %+v", o)
+		}
 	}, "--json")
 }
 

@@ -1,0 +1,97 @@
+package overview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+)
+
+// A Serve is what is known of the opledger serve that works on a ledger in a file.
+type Serve struct {
+	State ServeState `json:"state"`
+	// URL is where it is silent.
+	URL string `json:"url,omitempty"`
+	// Unperformable is what it cannot perform now.
+	Unperformable []Unperformable `json:"-"` // it is among the problems
+}
+
+// A ServeState is whether opledger serve runs; empty: that is not known.
+type ServeState string
+
+// The states of opledger serve.
+const (
+	ServeRuns   ServeState = "runs"
+	ServeNone   ServeState = "none"   // nothing listens where it would
+	ServeSilent ServeState = "silent" // it takes connections, and answers none: it hangs, or its process is stopped
+)
+
+// An Unperformable is something that a serve cannot do now, by its settings.
+type Unperformable struct {
+	Words    string `json:"words"`
+	Playbook string `json:"playbook"`
+}
+
+// Down reports whether no serve works on the ledger.
+func (s Serve) Down() bool { return s.State == ServeNone || s.State == ServeSilent }
+
+// Words say what is wrong with one that is Down.
+func (s Serve) Words() string {
+	if s.State == ServeSilent {
+		return "opledger serve on " + phrase.Safe(s.URL) + " does not answer: it hangs, or its process is stopped"
+	}
+	return "no opledger serve runs on this ledger: nothing is received, looked up or performed"
+}
+
+// start is the command that starts one; empty: the silent one has its port, and must be ended first.
+func (s Serve) start() string {
+	if s.State == ServeSilent {
+		return ""
+	}
+	return "serve"
+}
+
+// judgeServe adds that no serve works on the ledger, with what is late because of that: a problem. While nothing is
+// late it is a note, because serve may be about to start again.
+func (o *Overview) judgeServe(interval time.Duration, late func(time.Time) bool, problem, note adder) {
+	if !o.Serve.Down() {
+		return
+	}
+	words := []string{o.Serve.Words()}
+	if o.passIsLate(interval) {
+		words = append(words, o.latePass(interval))
+	}
+	if late(o.Pending.DueSince) {
+		words = append(words, "a look-up is due for "+o.since(o.Pending.DueSince))
+	}
+	if since := o.Effects.ClaimableSince; late(since) && !o.Paused {
+		words = append(words, "effects could have been run for "+o.since(since))
+	}
+	problem(len(words) > 1, AboutServe, o.Serve.start(), "%s", strings.Join(words, "; "))
+	note(len(words) == 1, AboutServe, o.Serve.start(), "%s", words[0])
+}
+
+// passIsLate reports whether the last pass ended too long ago.
+func (o *Overview) passIsLate(interval time.Duration) bool {
+	return !o.LastPass.IsZero() && o.At.Sub(o.LastPass.Ended) >= LateAfter(interval)
+}
+
+// latePass says so.
+func (o *Overview) latePass(interval time.Duration) string {
+	return fmt.Sprintf("the last pass ended %s ago, and one is made every %s", o.since(o.LastPass.Ended),
+		phrase.Span(interval))
+}
+
+// endsPause is the command that ends the pause of effects, and what is to be done. The command asks serve, which must
+// answer. Of a deployment a setting ends it, and the command shows what waits.
+func (o *Overview) endsPause(file bool) (command, do string) {
+	switch {
+	case o.Serve.Down():
+		return o.Serve.start(), "start opledger serve again, without OPLEDGER_EFFECTS_PAUSED"
+	case file:
+		return "resume --effects", "end the pause once you can"
+	default:
+		return show(o.Effects.First), "end the pause once you can"
+	}
+}
