@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FUNCTION_TARGET") != "" {
 		os.Exit(m.Run()) // a deployed function, which keeps what it opens
 	}
+	harness.AtOnce(8) // they wait for deliveries that wait
 	harness.SpendMemory()
 	// Gates that read Secret Manager are made for a process's whole life.
 	goleak.VerifyTestMain(m,

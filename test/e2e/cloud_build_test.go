@@ -1,33 +1,25 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/opledger/opledger/test/harness"
 )
 
-// deployed are the functions by the names that they are deployed under, and the packages that register them.
-var deployed = map[string]string{
-	"Webhook": "functions/webhook", "Register": "functions/register",
-	"Reconcile": "functions/reconcile", "Effects": "functions/effects",
-}
+// deployed are the packages of the functions.
+var deployed = []string{"functions/webhook", "functions/register", "functions/reconcile", "functions/effects"}
 
 const module = "github.com/opledger/opledger/"
 
-// deployedMain is what the buildpack makes of a function: a program that links it alone and serves
-// what FUNCTION_TARGET names.
+// deployedMain is what the buildpack makes of a function: a program that links it and serves what
+// FUNCTION_TARGET names.
 const deployedMain = `package main
 
 import (
@@ -36,8 +28,7 @@ import (
 
 	"github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
 
-	_ "` + module + `%s"
-)
+%s)
 
 func main() {
 	if err := funcframework.Start(os.Getenv("PORT")); err != nil {
@@ -46,117 +37,61 @@ func main() {
 }
 `
 
-// buildFunctions builds a program for each function, all at once.
-var buildFunctions = sync.OnceValues(func() (dir string, err error) {
-	return buildPrograms("functions", deployed, nil)
+// mainOf returns deployedMain for the functions in packages of the module.
+func mainOf(packages ...string) []byte {
+	var imports strings.Builder
+	for _, one := range packages {
+		fmt.Fprintf(&imports, "\t_ %q\n", module+one)
+	}
+	return fmt.Appendf(nil, deployedMain, &imports)
+}
+
+// buildFunctions builds the program of the functions. A deployment has one for each, as test/staging builds them; to
+// load and link one here takes a fourth of the time.
+var buildFunctions = sync.OnceValues(func() (program string, err error) {
+	return buildProgram("functions", deployed, nil)
 })
 
-// buildMeasured builds the functions whose memory is measured, without the race detector, which takes
+// buildMeasured builds the program of the functions whose memory is measured, without the race detector, which takes
 // several times as much.
-var buildMeasured = sync.OnceValues(func() (dir string, err error) {
-	return buildPrograms("measured", deployed, nil, "-race=false")
+var buildMeasured = sync.OnceValues(func() (program string, err error) {
+	if !raceEnabled {
+		return buildFunctions()
+	}
+	return buildProgram("measured", deployed, nil, "-race=false")
 })
 
-// buildPrograms builds a program for each folder's function into a folder of that name, all at
-// once. The main packages are inside the module but in an overlay: nothing of them is ever in the
-// source tree. More files of the overlay are given by their paths in the module; flags are for the
-// go command.
-func buildPrograms(name string, folders, overlay map[string]string, flags ...string) (dir string, err error) {
-	dir = filepath.Join(binDir, name)
-	mod, err := exec.Command("go", "env", "GOMOD").Output()
-	if err == nil {
-		err = os.Mkdir(dir, 0o755)
-	}
-	root := filepath.Dir(strings.TrimSpace(string(mod)))
-	replace := map[string]string{}
-	for path, source := range overlay {
-		absolute, absErr := filepath.Abs(source)
-		err = errors.Join(err, absErr)
-		replace[filepath.Join(root, path)] = absolute
-	}
-	list := filepath.Join(binDir, name+".json")
-	for program, folder := range folders {
-		source := filepath.Join(binDir, program+".go")
-		err = errors.Join(err, os.WriteFile(source, fmt.Appendf(nil, deployedMain, folder), 0o600))
-		replace[filepath.Join(root, "deployed", program, "main.go")] = source
+// buildProgram builds a program of that name for the functions in packages. The main package is inside
+// the module but in an overlay: nothing of it is ever in the source tree. More files of the overlay are
+// given by their paths in the module; flags are for the go command.
+func buildProgram(name string, packages []string, overlay map[string]string, flags ...string) (string, error) {
+	root, err := filepath.Abs("../..")
+	source := filepath.Join(binDir, name+".go")
+	replace := map[string]string{filepath.Join(root, "deployed", name, "main.go"): source}
+	for path, file := range overlay {
+		replace[filepath.Join(root, path)] = filepath.Join(root, "test/e2e", file)
 	}
 	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
-	if err = errors.Join(err, jsonErr, os.WriteFile(list, text, 0o600)); err != nil {
+	list := filepath.Join(binDir, name+".json")
+	if err := errors.Join(err, jsonErr, os.WriteFile(source, mainOf(packages...), 0o600),
+		os.WriteFile(list, text, 0o600)); err != nil {
 		return "", err
 	}
-	flags = slices.Concat(asTested(), flags, []string{"-overlay", list})
-	building := errgroup.Group{}
-	for program := range folders {
-		building.Go(func() error {
-			return harness.Build("", module+"deployed/"+program, filepath.Join(dir, program), flags...)
-		})
-	}
-	return dir, building.Wait()
+	program := filepath.Join(binDir, name)
+	flags = append(append(asTested(), flags...), "-overlay", list)
+	return program, harness.Build("", module+"deployed/"+name, program, flags...)
 }
 
 // functionBinary returns the path of the program that serves a function.
-func functionBinary(t *testing.T, program string) string {
+func functionBinary(t *testing.T, function string) string {
 	t.Helper()
 	build := buildFunctions
-	if program == teamEffects {
+	if function == teamEffects {
 		build = buildTeam
 	}
-	dir, err := build()
+	program, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, program)
-}
-
-// TestCloudFunctionsLinkOnlyWhatTheyUse: a deployed function starts while a caller waits, so it
-// carries no embedded database, nothing of the tests, of the command and of Gemini's SDK. Only
-// Reconcile, and Webhook where it confirms unverified deliveries, look operations up.
-func TestCloudFunctionsLinkOnlyWhatTheyUse(t *testing.T) {
-	t.Parallel()
-	args := []string{"list", "-f", `{{.ImportPath}} {{join .Deps " "}}`}
-	for _, folder := range deployed {
-		args = append(args, module+folder)
-	}
-	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	links := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
-		all := strings.Fields(line)
-		links[all[0]] = all[1:]
-	}
-	for function, folder := range deployed {
-		t.Run(function, func(t *testing.T) {
-			t.Parallel()
-			deps := links[module+folder]
-			if len(deps) == 0 {
-				t.Fatalf("go list says nothing of %s: %s", folder, out)
-			}
-			for _, dep := range deps {
-				for _, unused := range []string{
-					"modernc.org/", "github.com/spf13/", "go.uber.org/goleak",
-					module + "scripts", module + "test", module + "shared/ledger/sqlite", module + "shared/ledger/ledgertest",
-					module + "shared/ledger/emulator", module + "shared/gemini/geminisim",
-					module + "shared/secret/secretsim", module + "shared/effect/storagesim", "google.golang.org/genai",
-				} {
-					if strings.HasPrefix(dep, unused) {
-						t.Errorf("it links %s", dep)
-					}
-				}
-				if strings.HasPrefix(dep, module+"functions/") {
-					t.Errorf("it links another function, %s", dep)
-				}
-			}
-			program, err := os.ReadFile(functionBinary(t, function))
-			if err != nil {
-				t.Fatal(err)
-			}
-			const asks = "\x00" + module + "shared/gemini/lookup.(*Client).Lookup\x00" // a name of the runtime's own table
-			want := function == "Reconcile" || function == "Webhook"
-			if got := bytes.Contains(program, []byte(asks)); got != want {
-				t.Errorf("that it can look an operation up is %v, want %v", got, want)
-			}
-		})
-	}
+	return program
 }

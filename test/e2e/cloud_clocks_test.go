@@ -35,7 +35,7 @@ func TestCloudZombieClocks(t *testing.T) {
 func testZombieClocks(t *testing.T, clocks map[string]string) {
 	const key = operation.Key("batches/job")
 	// extended after two thirds; a process that waits for the processor has a quarter
-	ttl := harness.Soak(t, 20*time.Second, 30*time.Second, 30*time.Second)
+	ttl := harness.Soak(t, 15*time.Second, 30*time.Second, 30*time.Second)
 	var pushes sync.WaitGroup
 	t.Cleanup(pushes.Wait) // when the processes have ended
 	c := newCloud(t)

@@ -60,7 +60,7 @@ func (f *fleet) schedule(every time.Duration) (stop func()) {
 	}
 }
 
-// TestCloudSIGKILL is TestSIGKILL as it is in the cloud: the four functions, each a program of its
+// TestCloudSIGKILL is TestSIGKILL as it is in the cloud: the four functions, each a process of its
 // own, on Firestore and Pub/Sub, killed with SIGKILL at every interesting moment of their work and
 // at any other, and each at once started again, while Gemini loses, repeats, delays and reorders.
 // Nothing is lost [L2, R1, R5, R6], no side effect is repeated but where its outcome could not
@@ -81,7 +81,7 @@ func TestCloudSIGKILL(t *testing.T) {
 	}
 	const seed = 11
 	f := newCloudFleet(t, newCloud(t), geminisim.Config{
-		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
+		Seed: seed, Faults: geminisim.Harsh(), Speed: harshSpeed(t), RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
 	})
 	f.receiver.refuseEvery = 13
 	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"}

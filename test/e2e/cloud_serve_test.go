@@ -58,7 +58,7 @@ func TestCloudServe(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	f := newFleet(t, c.backend, 2, geminisim.Config{
-		Seed: 5, Faults: geminisim.Normal(), Speed: 400, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
+		Seed: 5, Faults: geminisim.Normal(), Speed: 800, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
 	})
 	// no process dies, and a busy machine must not look as if one had
 	f.settings = append(f.settings, "OPLEDGER_CLAIM_TTL=1m")

@@ -20,12 +20,12 @@ const (
 // buildTeam builds teamEffects: the shipped source, but for the one file whose place is kept for a
 // team's handlers. The wall clock of the program can be set wrong, which is done behind the
 // runtime's back and so needs the linker's leave.
-var buildTeam = sync.OnceValues(func() (dir string, err error) {
+var buildTeam = sync.OnceValues(func() (program string, err error) {
 	overlay := map[string]string{}
 	for _, file := range []string{"custom.go", "clock.go", "clock_linux_amd64.s"} {
 		overlay["functions/effects/"+file] = "testdata/team/" + file
 	}
-	return buildPrograms("team", map[string]string{teamEffects: deployed["Effects"]}, overlay, "-ldflags=-checklinkname=0")
+	return buildProgram("team", []string{"functions/effects"}, overlay, "-ldflags=-checklinkname=0")
 })
 
 // needShiftedClocks skips a test where no process can be given a wrong clock.

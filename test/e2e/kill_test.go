@@ -37,7 +37,7 @@ func TestSIGKILL(t *testing.T) {
 	}
 	const seed = 7
 	f := newFleet(t, inFile(t), 2, geminisim.Config{
-		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
+		Seed: seed, Faults: geminisim.Harsh(), Speed: harshSpeed(t), RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
 	})
 	f.receiver.refuseEvery = 13
 	f.settings = []string{
@@ -73,7 +73,7 @@ func (o outcome) wasHard(t *testing.T, kills map[moment]*quota, each int) {
 func TestTwoProcessesShareTheWork(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, inFile(t), 2, geminisim.Config{
-		Seed: 3, Faults: geminisim.Normal(), Speed: 400, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
+		Seed: 3, Faults: geminisim.Normal(), Speed: 800, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
 	})
 	f.settings = []string{"OPLEDGER_CLAIM_TTL=1m"} // no process dies, and a busy machine must not look as if one had
 	outcome := f.play(60)
@@ -150,7 +150,8 @@ func (f *fleet) play(n int) outcome {
 	rest()
 	roam.Wait()
 	o := outcome{operations: len(names), kills: f.killer.rest()}
-	// A refused delivery is retried every 18 s, and a deploy window or a lost answer refuses one in three.
+	// A refused delivery is retried after at most an hour of Gemini, and a deploy window or a lost answer refuses one in
+	// three.
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := f.sim.WaitFor(ctx, func(s geminisim.Stats) bool { return s.Open == 0 }); err != nil {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -40,11 +39,11 @@ func (p *process) peak(t *testing.T) int64 {
 // serveMeasured is serveFunction with a program whose memory can be measured.
 func serveMeasured(t *testing.T, function string, variables ...string) *process {
 	t.Helper()
-	dir, err := buildMeasured()
+	program, err := buildMeasured()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serveFunctionOf(t, filepath.Join(dir, function), function, variables...)
+	return serveFunctionOf(t, program, function, variables...)
 }
 
 // memoryLimit is the memory of a deployed function, in bytes.

@@ -65,14 +65,16 @@ func TestReceiverDown(t *testing.T) {
 	const items = 60
 	f := newFleet(t, inFile(t), 1, geminisim.Config{Speed: 1000})
 	defaults := ledger.DefaultSettings()
+	// The back-offs up to the fifth failure take less than a second, those up to the tenth some 20 s.
+	maxAttempts := harness.Soak(t, 5, defaults.MaxAttempts, defaults.MaxAttempts)
 	down := &outage{
-		lasts: harness.Soak(t, 10*time.Second, 40*time.Second, 5*time.Minute), times: defaults.MaxAttempts,
+		lasts: harness.Soak(t, 3*time.Second, 40*time.Second, 5*time.Minute), times: maxAttempts,
 		refused: map[string]int{}, accepted: map[string]int{},
 	}
 	sink := httptest.NewServer(down)
 	t.Cleanup(sink.Close)
 	f.settings = []string{
-		"OPLEDGER_CLAIM_TTL=1s", fmt.Sprintf("OPLEDGER_MAX_ATTEMPTS=%d", defaults.MaxAttempts),
+		"OPLEDGER_CLAIM_TTL=1s", fmt.Sprintf("OPLEDGER_MAX_ATTEMPTS=%d", maxAttempts),
 		fmt.Sprintf(`OPLEDGER_EFFECTS=[
 			{name: whole, on: [SUCCEEDED], do: http, url: %q},
 			{name: each, on: [SUCCEEDED], do: http, url: %[1]q, each: item}]`, sink.URL),

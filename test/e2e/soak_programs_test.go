@@ -134,15 +134,11 @@ func buildSoakProgram(root, dir, room string, replace map[string]string) (string
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf(deployedMain, deployed["Webhook"])
-	for _, function := range []string{"Register", "Reconcile", "Effects"} {
-		text = strings.Replace(text, ")\n", "\t_ \""+module+deployed[function]+"\"\n)\n", 1)
-	}
 	source, list := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
 	replace[filepath.Join(root, functionsRoom, "main.go")] = source
 	replace[filepath.Join(root, room, "soak.go")] = filepath.Join(root, "test/e2e/testdata/soak/soak.go")
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	err = errors.Join(err, os.WriteFile(source, []byte(text), 0o600), os.WriteFile(list, overlay, 0o600))
+	err = errors.Join(err, os.WriteFile(source, mainOf(deployed...), 0o600), os.WriteFile(list, overlay, 0o600))
 	if err != nil {
 		return "", err
 	}

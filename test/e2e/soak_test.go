@@ -33,7 +33,7 @@ func TestSoak(t *testing.T) {
 		if d != nil {
 			b = inFolder(t, d.dir)
 		}
-		f := newFleet(t, b, harness.Soak(t, 2, 3, 3), soakConfig(21))
+		f := newFleet(t, b, harness.Soak(t, 2, 3, 3), soakConfig(t, 21))
 		f.instances[0].spared = thorough(t)
 		s := newSoak(t, f, serveRoom)
 		if d != nil {
@@ -44,7 +44,7 @@ func TestSoak(t *testing.T) {
 	t.Run("firestore", func(t *testing.T) {
 		t.Parallel()
 		c := newSoakedCloud(t)
-		f := c.fleet(t, soakConfig(22))
+		f := c.fleet(t, soakConfig(t, 22))
 		s := newSoak(t, f, functionsRoom)
 		s.troubles = append(s.troubles, c.troubles()...)
 		for range harness.Soak(t, 1, 2, 2) {
@@ -65,9 +65,12 @@ const envDisk, envHistory = "SOAK_DISK", "SOAK_HISTORY"
 // thorough reports whether the level has time for programs and emulators of the soak's own.
 func thorough(t *testing.T) bool { return harness.Soak(t, false, true, true) }
 
-func soakConfig(seed uint64) geminisim.Config {
+// harshSpeed is how many times as fast Gemini is whose faults are harsh: the last redelivery comes after half an hour.
+func harshSpeed(t *testing.T) float64 { return harness.Soak[float64](t, 800, 200, 200) }
+
+func soakConfig(t *testing.T, seed uint64) geminisim.Config {
 	return geminisim.Config{
-		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
+		Seed: seed, Faults: geminisim.Harsh(), Speed: harshSpeed(t), RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
 	}
 }
 

@@ -16,9 +16,10 @@ import (
 
 // A jobPlan is which jobs are measured.
 type jobPlan struct {
-	rows   []jobRow
-	rounds int
-	folder string // where everything is written; empty: that of temporary files
+	rows    []jobRow
+	rounds  int
+	runTime [2]time.Duration // of a batch, from the least to the most
+	folder  string           // where everything is written; empty: that of temporary files
 }
 
 // A jobRow is one row of the table: a job of so many requests, each of so many bytes.
@@ -43,6 +44,7 @@ func runJobs(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	b.simulation = simulation{RunTime: p.runTime}
 	for _, row := range p.rows {
 		if err := p.row(ctx, b, row, out); err != nil {
 			return fmt.Errorf("%s: %w", row, err)
@@ -59,6 +61,8 @@ func parseJobs(args []string) (jobPlan, error) {
 	compared := flags.String("compared", "100000x200,2000x1000000", "jobs as REQUESTSxBYTES, beside plain programs")
 	alone := flags.String("alone", "1000000x200", "jobs that opledger runs alone; may be empty")
 	flags.IntVar(&p.rounds, "rounds", 3, "in how many rounds, in which the programs take turns")
+	flags.DurationVar(&p.runTime[0], "shortest", time.Second, "the least time that a batch runs")
+	flags.DurationVar(&p.runTime[1], "longest", 2*time.Second, "the most time that a batch runs")
 	flags.StringVar(&p.folder, "folder", "", "where to write, about five times the largest job")
 	if err := flags.Parse(args); err != nil {
 		return p, err
@@ -77,10 +81,19 @@ func parseJobs(args []string) (jobPlan, error) {
 	if p.rounds < 1 {
 		problems = append(problems, fmt.Errorf("--rounds: %d is not positive", p.rounds))
 	}
+	problems = append(problems, checkRunTime(p.runTime[0], p.runTime[1]))
 	if flags.NArg() > 0 {
 		problems = append(problems, fmt.Errorf("%q is no flag", flags.Args()))
 	}
 	return p, errors.Join(problems...)
+}
+
+// checkRunTime checks how long a batch runs.
+func checkRunTime(shortest, longest time.Duration) error {
+	if shortest <= 0 || longest < shortest {
+		return fmt.Errorf("--shortest and --longest: %v and %v are no times from the least to the most", shortest, longest)
+	}
+	return nil
 }
 
 func parseRow(text string) (jobRow, error) {

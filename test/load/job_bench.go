@@ -57,7 +57,6 @@ func newBench(folder string) (b bench, err error) {
 	if err := harness.Build("", opledger, b.binary); err != nil {
 		return b, errors.Join(err, b.close())
 	}
-	b.simulation = simulation{RunTime: [2]time.Duration{time.Second, 2 * time.Second}}
 	return b, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestMain plays the other processes, as main does: run starts this program for them.
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	harness.AtOnce(8) // they wait for batches to end
 	os.Exit(m.Run())
 }
 
@@ -54,7 +56,8 @@ func TestBadFlags(t *testing.T) {
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	args := []string{"jobs", "--compared", "300x200,3x100000", "--alone", "20x150", "--rounds", "1"}
+	args := []string{"jobs", "--compared", "300x200,3x100000", "--alone", "20x150", "--rounds", "1", "--shortest", "100ms",
+		"--longest", "200ms"}
 	if err := run(t.Context(), append(args, "--folder", t.TempDir()), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +73,11 @@ func TestJobs(t *testing.T) {
 
 func TestBadJobs(t *testing.T) {
 	t.Parallel()
-	args := []string{"jobs", "--compared", "10,0x200", "--alone", "10x149", "--rounds", "0", "fast"}
+	args := []string{"jobs", "--compared", "10,0x200", "--alone", "10x149", "--rounds", "0", "--longest", "1ms", "fast"}
 	err := run(t.Context(), args, &bytes.Buffer{})
-	for _, want := range []string{`--compared: "10"`, `"0x200"`, `--alone: "10x149"`, "--rounds", `"fast"`} {
+	for _, want := range []string{
+		`--compared: "10"`, `"0x200"`, `--alone: "10x149"`, "--rounds", "--longest", `"fast"`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

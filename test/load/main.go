@@ -22,7 +22,8 @@
 // The command submit job, and serve with job storage in a folder, do a job against a simulated Gemini, which is
 // a process of its own, with its files on disk. Two plain programs do the same work, each against a fresh
 // simulator: one reads only the results, the other its requests' keys, too. The processor time is that of the
-// programs alone. Each output is checked: it has each key once, with the answer to it.
+// programs alone. Each output is checked: it has each key once, with the answer to it. A batch runs for one to two
+// seconds, unless --shortest and --longest say otherwise.
 //
 // With night it plays a night of one job, of many times the tokens that Gemini takes at once:
 //

@@ -90,10 +90,7 @@ func parseNight(args []string) (*nightPlan, error) {
 	if p.quota < 1 || p.told < 1 || p.speed < 1 {
 		problems = append(problems, errors.New("--quota, --told and --speed: they must be positive"))
 	}
-	if p.shortest <= 0 || p.longest < p.shortest {
-		problems = append(problems, fmt.Errorf("--shortest and --longest: %v and %v are no times from the least to the most",
-			p.shortest, p.longest))
-	}
+	problems = append(problems, checkRunTime(p.shortest, p.longest))
 	if flags.NArg() > 0 {
 		problems = append(problems, fmt.Errorf("%q is no flag", flags.Args()))
 	}

@@ -1,6 +1,7 @@
 package staging
 
 import (
+	"bytes"
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
@@ -181,7 +182,9 @@ func goCommand(dir string, variables []string, args ...string) (string, error) {
 }
 
 // TestBuildpack: the buildpack builds a program from each staged package. It has the tested
-// versions, and links neither SQLite nor the command line or the tests.
+// versions. It starts while a caller waits, so it links no embedded database, nothing of the tests, of the
+// command, of Gemini's SDK and of another function. Only Reconcile, and Webhook where it confirms unverified
+// deliveries, look operations up.
 func TestBuildpack(t *testing.T) {
 	t.Parallel()
 	want := versions(t, ".")
@@ -197,17 +200,38 @@ func TestBuildpack(t *testing.T) {
 				if want[dep.Path] != dep.Version {
 					t.Errorf("it is built of %s %s, and what is tested of %s", dep.Path, dep.Version, want[dep.Path])
 				}
-				for _, unused := range []string{"modernc.org/", "github.com/spf13/", "go.uber.org/goleak"} {
+				for _, unused := range []string{
+					"modernc.org/", "github.com/spf13/", "go.uber.org/goleak", "google.golang.org/genai",
+				} {
 					if strings.HasPrefix(dep.Path, unused) {
 						t.Errorf("it links %s", dep.Path)
 					}
 				}
 			}
 			// Of this module it can link only what is in the folder.
-			for _, unused := range []string{"shared/ledger/sqlite", "shared/ledger/ledgertest", "scripts", "test"} {
-				if _, err := os.Stat(filepath.Join(b.source, unused)); !errors.Is(err, fs.ErrNotExist) {
-					t.Errorf("%s is in what is built: %v", unused, err)
+			unused := []string{
+				"scripts", "test", "shared/ledger/sqlite", "shared/ledger/ledgertest", "shared/ledger/emulator",
+				"shared/gemini/geminisim", "shared/secret/secretsim", "shared/effect/storagesim",
+			}
+			for other := range functions {
+				if other != function {
+					unused = append(unused, "functions/"+other)
 				}
+			}
+			for _, folder := range unused {
+				if _, err := os.Stat(filepath.Join(b.source, folder)); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%s is in what is built: %v", folder, err)
+				}
+			}
+			program, err := os.ReadFile(b.binary)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// a name of the runtime's own table
+			const asks = "\x00github.com/opledger/opledger/shared/gemini/lookup.(*Client).Lookup\x00"
+			mayAsk := function == "reconcile" || function == "webhook"
+			if got := bytes.Contains(program, []byte(asks)); got != mayAsk {
+				t.Errorf("that it can look an operation up is %v, want %v", got, mayAsk)
 			}
 			if b.untidied != nil {
 				harness.Missing(t, "go.mod could not be tidied as the buildpack does it: tidying needs the modules of others' "+
