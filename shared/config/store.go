@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -60,6 +61,16 @@ func (s Store) String() string {
 	default:
 		return "firestore"
 	}
+}
+
+// Absolute is the store with the whole path of its file, by which another process finds it from any folder.
+func (s Store) Absolute() Store {
+	if s.IsFile() {
+		if path, err := filepath.Abs(s.SQLite); err == nil { // else the working directory is gone
+			s.SQLite = path
+		}
+	}
+	return s
 }
 
 // In returns the store for a project. The zero Store becomes Firestore where there is a project,

@@ -95,10 +95,10 @@ func tone(state any) phrase.Tone {
 }
 
 // whyPending says why an operation is still waited for. How far a job is costs a read of its own.
-func whyPending(r operation.Record, now time.Time) string {
+func whyPending(r operation.Record, now time.Time, store string) string {
 	switch {
 	case r.Collection != operation.Jobs || r.HasCondition():
-		return phrase.WhyPending(r, now)
+		return phrase.WhyPending(r, now, store)
 	case !r.StuckSince.IsZero():
 		return "no step since " + phrase.LocalTime(r.StuckSince)
 	default:
@@ -145,13 +145,14 @@ type operationTable struct {
 type operationRow struct {
 	Now     time.Time
 	Pending bool
+	Store   string // what commands end with
 	Record  operation.Record
 }
 
-func newTable(now time.Time, pending bool, records []operation.Record) operationTable {
+func newTable(now time.Time, pending bool, store string, records []operation.Record) operationTable {
 	t := operationTable{Pending: pending}
 	for _, rec := range records {
-		t.Rows = append(t.Rows, operationRow{now, pending, rec})
+		t.Rows = append(t.Rows, operationRow{now, pending, store, rec})
 	}
 	return t
 }

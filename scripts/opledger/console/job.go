@@ -19,6 +19,7 @@ const partsPath = "/console/parts"
 type jobView struct {
 	progress.Progress
 	Shares   []share // of the requests
+	store    string  // what commands end with
 	Standing *phrase.Standing
 	// Said is what Gemini last said to the step that is put off; empty: nothing.
 	Said  string
@@ -31,8 +32,8 @@ type jobView struct {
 	More bool
 }
 
-func newJobView(p progress.Progress) *jobView {
-	return &jobView{Progress: p, Shares: shares(p), Standing: phrase.JobStanding(p)}
+func newJobView(p progress.Progress, store string) *jobView {
+	return &jobView{Progress: p, Shares: shares(p), store: store, Standing: phrase.JobStanding(p, store)}
 }
 
 // viewJob reads the parts that the page of a job shows: all, or where they are many the first that are open.
@@ -56,7 +57,7 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 	if err != nil {
 		return nil, nil, err
 	}
-	v := newJobView(progress.Of(j, s.Record, open, running))
+	v := newJobView(progress.Of(j, s.Record, open, running), s.view.StoreFlag())
 	v.ResultsLine = "opledger results " + s.view.Operation(j.Key)
 	if err := c.readSaid(r, v); err != nil {
 		return v, page.Broken, err
@@ -114,7 +115,7 @@ func (c *Console) readSaid(r *request, v *jobView) error {
 func (v jobView) Lead() string {
 	p := v.Progress
 	p.Hold, p.Waiting = nil, nil
-	return v.Word() + ": " + phrase.Progress(p)
+	return v.Word() + ": " + phrase.Progress(p, "")
 }
 
 // Word is the job's state, or that it is held.
@@ -202,7 +203,7 @@ func (v jobView) FirstFailures() (all []failed) {
 func (v jobView) PilotWords() string { return phrase.Pilot(v.Progress) }
 
 // Unmatched says what is to be known of lines of results that answer no request.
-func (v jobView) Unmatched() string { return phrase.Unmatched(v.Progress) }
+func (v jobView) Unmatched() string { return phrase.Unmatched(v.Progress, v.store) }
 
 // Objects are the results in job storage, each with its size; none before the job has ended.
 func (v jobView) Objects() (all []string) {

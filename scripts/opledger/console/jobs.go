@@ -27,6 +27,7 @@ type jobsPage struct {
 	Shows []choice
 	Total string // how many the filter finds in all; empty: no index counts them
 	Empty string // what an empty list means
+	Store string // what commands end with
 }
 
 // A jobRow is a job in the list.
@@ -55,7 +56,7 @@ var jobsEmpty = map[string]string{
 }
 
 func loadJobs(c *Console, r *request) (any, error) {
-	p := jobsPage{Show: r.query.Get("show"), Shows: jobShows}
+	p := jobsPage{Show: r.query.Get("show"), Shows: jobShows, Store: c.view(r).StoreFlag()}
 	after, err := r.after()
 	if err != nil {
 		return nil, err
@@ -108,7 +109,8 @@ func (p *jobsPage) read(c *Console, r *request, records []operation.Record) erro
 func (c *Console) jobRow(
 	r *request, rec operation.Record, running ledger.RunningBatches,
 ) (jobRow, []ledger.Broken, error) {
-	row := jobRow{jobView: newJobView(progress.Progress{Key: rec.Key, State: rec.State, CreatedAt: rec.CreatedAt})}
+	store := c.view(r).StoreFlag()
+	row := jobRow{jobView: newJobView(progress.Progress{Key: rec.Key, State: rec.State, CreatedAt: rec.CreatedAt}, store)}
 	j, err := c.ledger.Jobs.Read(r, rec.Key)
 	if unreadable, is := errors.AsType[ledger.Broken](err); is {
 		return row, []ledger.Broken{unreadable}, nil
@@ -126,7 +128,7 @@ func (c *Console) jobRow(
 			open = append(open, part.Part)
 		}
 	}
-	row.jobView, row.Planned = newJobView(progress.Of(j.Job, rec, open, running)), true
+	row.jobView, row.Planned = newJobView(progress.Of(j.Job, rec, open, running), store), true
 	row.Batches.Running = running.Of(rec.Key)
 	return row, nil, nil
 }

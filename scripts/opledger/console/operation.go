@@ -133,7 +133,8 @@ func next(story ledger.Story, view phrase.EffectView) []string {
 		if r.DueAt.Before(now) {
 			due = "A look-up is " + phrase.Due(r.DueAt, now) + "."
 		}
-		words = append(words, fmt.Sprintf("Waits for its completion: %s. %s", phrase.WhyPending(r, now), due))
+		words = append(words, fmt.Sprintf("Waits for its completion: %s. %s",
+			phrase.WhyPending(r, now, view.StoreFlag()), due))
 		if !r.MissingSince.IsZero() {
 			words = append(words, "If its name is wrong, or the job is gone from Gemini: abandon it. "+laterEnd)
 		}

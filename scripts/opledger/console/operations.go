@@ -40,6 +40,7 @@ type operationsPage struct {
 	First    []operation.Record // what needs attention, of the first page without a filter
 	ForAll   *bulkCommand       // what can be done to all that the filter finds
 	Remedies []remedy           // what can be done to one or all of them
+	Store    string             // what commands end with
 }
 
 // A bulkCommand is what can be done to all that a filter finds.
@@ -124,6 +125,7 @@ func loadOperations(c *Console, r *request) (any, error) {
 	if page.Next.Path != "" {
 		p.Empty = "None of those that were read matches these filters. There are more."
 	}
+	p.Store = c.view(r).StoreFlag()
 	p.advise(c.view(r), r.now)
 	return p, errors.Join(p.count(c, r), p.first(c, r), p.searched(c, r))
 }

@@ -134,7 +134,7 @@ func TestUnmatchedShown(t *testing.T) {
 	v := newJobView(progress.Progress{
 		Storage: "/data/jobs", Counts: job.Counts{Unmatched: 2},
 		Output: job.Output{Unmatched: job.Object{Name: "x/unmatched.jsonl"}},
-	})
+	}, "")
 	if got := v.Unmatched(); !strings.HasSuffix(got, "they are in /data/jobs/x/unmatched.jsonl") {
 		t.Errorf("%q", got)
 	}

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -36,10 +35,7 @@ func loadPlaybook(c *Console, r *request) (any, error) {
 	}
 	if where := c.options.Location; where.IsFile() {
 		// The commands may be pasted in another folder.
-		if where.SQLite, err = filepath.Abs(where.SQLite); err != nil {
-			return nil, fmt.Errorf("the ledger's path: %w", err)
-		}
-		markdown = playbooks.ForFile(markdown, phrase.ShellWord(where.String()))
+		markdown = playbooks.ForFile(markdown, phrase.ShellWord(where.Absolute().String()))
 	}
 	return renderMarkdown(markdown)
 }

@@ -64,7 +64,7 @@ func (d *Decider) Decide(
 	return d.deciding(ctx, func(w open.Writer) error {
 		asJSON, words, err := record(w.Actions())
 		if err != nil {
-			return open.WithRemedy(err)
+			return open.WithRemedy(err, d.Outside)
 		}
 		return d.Outside.Print(asJSON, "%s", words)
 	})

@@ -139,7 +139,7 @@ func (d *Decider) record(ctx context.Context, s Several, found Found) error {
 		}
 		stands, words, err := one.record(d.Decision)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", one.name, open.WithRemedy(err)))
+			problems = append(problems, fmt.Errorf("%s: %w", one.name, open.WithRemedy(err, d.Outside)))
 			continue
 		}
 		decided = append(decided, stands.JSON(s.Past, one.fields))

@@ -186,7 +186,7 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce 
 	}
 	found, err := selection.find(ctx, r.server.Ledger, r.hosts)
 	if err != nil {
-		return nil, err
+		return nil, open.WithRemedy(err, r.outside)
 	}
 	for _, b := range found.broken {
 		r.outside.Note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))

@@ -185,7 +185,7 @@ func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]rep
 	}
 	rec, err := recordOrAlerts(ctx, l, key)
 	if err != nil {
-		return nil, "", open.WithRemedy(err)
+		return nil, "", err
 	}
 	_, planned := rec.Effects[s.effect]
 	switch {
@@ -194,7 +194,7 @@ func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]rep
 	case s.rerun || strings.Contains(s.effect, "@"):
 		return nil, "", noEffect(rec, s.effect, "")
 	case !rec.Registered:
-		return nil, "", open.WithRemedy(fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered))
+		return nil, "", fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered)
 	case !rec.Settled():
 		return nil, "", fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
 	}

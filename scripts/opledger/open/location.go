@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
 )
@@ -60,6 +61,25 @@ type Location struct {
 	Topic   string // where effects are published; empty: they are run inside the process
 	// ReadOnly: a file is opened to be read alone, so that rights to read it are enough.
 	ReadOnly bool
+	flagged  bool // by --store of the command line
+}
+
+// Named is the --store of a command that is printed, so that it runs where it is pasted, in any folder. It is empty
+// where the environment names the same ledger there.
+func (l Location) Named() string {
+	if absolute := l.Absolute(); l.flagged || absolute != l.Store {
+		return absolute.String()
+	}
+	return ""
+}
+
+// NamedFlag is what commands end with that are printed: " --store" with what Named returns, or nothing.
+func NamedFlag(outside terminal.Environment) string {
+	where, err := Find(outside)
+	if err != nil {
+		return "" // the command itself says what is wrong
+	}
+	return phrase.StoreFlag(where.Named())
 }
 
 // Find locates the ledger. Its error also names the variables that no setting reads.
@@ -87,7 +107,7 @@ func Find(outside terminal.Environment) (Location, error) {
 	if err := errors.Join(terminal.Prefixed(variable, err), unread); err != nil {
 		return Location{}, err
 	}
-	return Location{Store: store, project: settings.Project.ID}, nil
+	return Location{Store: store, project: settings.Project.ID, flagged: flag != ""}, nil
 }
 
 // topicSettings locate the topic.
@@ -133,7 +153,7 @@ func (l Location) exists() error {
 	if _, err := os.Stat(l.SQLite); errors.Is(err, os.ErrNotExist) {
 		return terminal.Unread(
 			fmt.Errorf("there is no ledger in %s; name its file with --store sqlite:PATH, or make a new one "+
-				"with opledger serve", l.SQLite))
+				"with opledger serve%s", l.SQLite, phrase.StoreFlag(l.Named())))
 	}
 	return nil
 }

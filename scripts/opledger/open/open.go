@@ -53,7 +53,7 @@ func Ledger(ctx context.Context, outside terminal.Environment, readOnly bool, do
 	if err != nil {
 		return err
 	}
-	return errors.Join(WithRemedy(do(r.Ledger)), r.Store.Close())
+	return errors.Join(WithRemedy(do(r.Ledger), outside), r.Store.Close())
 }
 
 // A Reading is an existing ledger that is only read.

@@ -78,7 +78,7 @@ func cancelByServe(ctx context.Context, d *decision.Decider, name open.Operation
 		return false, nil
 	}
 	if err != nil {
-		return true, open.WithRemedy(err)
+		return true, open.WithRemedy(err, d.Outside)
 	}
 	answer := map[string]any{}
 	if err := json.Unmarshal(said, &answer); err != nil {

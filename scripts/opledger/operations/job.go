@@ -25,10 +25,12 @@ type jobView struct {
 	Only bool `json:"openPartsOnly,omitempty"`
 
 	missing map[int]string // parts whose batch Gemini does not find, with what to do
+	store   string         // what commands end with
 }
 
 // viewJob reads a job for show. Of any other operation the view is empty.
-func viewJob(ctx context.Context, l *ledger.Ledger, key operation.Key) (view jobView, err error) {
+func viewJob(ctx context.Context, l *ledger.Ledger, key operation.Key, store string) (view jobView, err error) {
+	view.store = store
 	p, err := jobProgress(ctx, l, key)
 	if err != nil || p == nil { // it is no job, or what is left of it is its record
 		return view, err
@@ -49,7 +51,7 @@ func viewJob(ctx context.Context, l *ledger.Ledger, key operation.Key) (view job
 			continue
 		}
 		batch, err := l.Operations.Read(ctx, part.Batch)
-		view.missing[part.Number] = phrase.MissingBatch(batch)
+		view.missing[part.Number] = phrase.MissingBatch(batch, store)
 		if err != nil {
 			view.missing[part.Number] = phrase.Safe(err.Error())
 		}
@@ -70,7 +72,7 @@ func (v jobView) lines(out *terminal.Table) {
 	out.Line("  model", model)
 	out.Line("  input", fmt.Sprintf("%s, %s, SHA-256 %s", phrase.Amount(p.Input.Requests, "request"),
 		phrase.Bytes(p.Input.Bytes), phrase.Safe(p.Input.SHA256)))
-	out.Line("  progress", phrase.JobState(p)+" · "+phrase.Progress(p))
+	out.Line("  progress", phrase.JobState(p)+" · "+phrase.Progress(p, v.store))
 	if !p.Ended() {
 		out.Line("  batches", fmt.Sprintf("%d running or starting, of at most %d; %d waiting for a free one",
 			p.Batches.Running, p.Options.MaxBatches, p.Batches.Planned))
@@ -90,7 +92,7 @@ func (v jobView) lines(out *terminal.Table) {
 	for _, failure := range p.Failures {
 		out.Line("  not done", phrase.NotDone(failure))
 	}
-	out.Field("  unmatched", phrase.Unmatched(p))
+	out.Field("  unmatched", phrase.Unmatched(p, v.store))
 	for _, object := range []struct {
 		label string
 		job.Object
@@ -113,7 +115,7 @@ func (v jobView) decisions(out *terminal.Table) {
 		out.Field("  deadline", words)
 	}
 	if p.Hold != nil {
-		out.Field("  held", phrase.Held(p.Key, p.Hold))
+		out.Field("  held", phrase.Held(p.Key, p.Hold, v.store))
 	}
 	out.Field("  resumed", phrase.Abandoned(p.Resumed))
 	for _, c := range p.Changes {
@@ -150,7 +152,8 @@ func (v jobView) table(out *terminal.Table) {
 	}
 	out.Realign()
 	if v.Only {
-		out.Line(fmt.Sprintf("of %d parts; opledger show %s/NUMBER shows any of them", v.Job.Batches.Total, v.Job.Key))
+		out.Line(fmt.Sprintf("of %d parts; opledger show %s/NUMBER%s shows any of them", v.Job.Batches.Total,
+			v.Job.Key, v.store))
 	}
 }
 

@@ -25,7 +25,8 @@ type listing struct {
 	// late and unregistered choose operations that are so at the time of the call.
 	late, unregistered bool
 	asJSON             bool
-	width              int // of the terminal; 0: none, or --wide
+	width              int    // of the terminal; 0: none, or --wide
+	store              string // what commands end with
 }
 
 // NewList makes opledger list.
@@ -60,7 +61,7 @@ func NewList(outside terminal.Environment) *cobra.Command {
 				return terminal.Usage(err)
 			}
 			q.filter.Limit = from.Limit
-			q.width, q.asJSON = outside.Width(wide), outside.JSON
+			q.width, q.asJSON, q.store = outside.Width(wide), outside.JSON, open.NamedFlag(outside)
 			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
 				return terminal.Repeated(cmd.Context(), outside, watch,
 					func(w io.Writer) error { return q.print(cmd.Context(), w, l) })
@@ -115,9 +116,9 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 	case q.asJSON:
 		return terminal.PrintJSON(w, operationsJSON(page, page.Broken, held))
 	case q.late:
-		err = printPending(w, s, page, held, "no operation is pending for too long")
+		err = printPending(w, s, page, held, "no operation is pending for too long", q.store)
 	case q.filter.Pending:
-		err = printPending(w, s, page, held, "no operation is pending")
+		err = printPending(w, s, page, held, "no operation is pending", q.store)
 	case q.filter.Conflict:
 		err = printConflicts(w, s, page)
 	default:

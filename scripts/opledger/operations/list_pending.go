@@ -15,7 +15,8 @@ import (
 
 // printPending prints the operations that are waited for, and why; none where there are none.
 func printPending(
-	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold, none string,
+	w io.Writer, s terminal.Screen, page ledger.Page[operation.Record], held map[operation.Key]*job.Hold,
+	none, store string,
 ) error {
 	headings := []any{"OPERATION", "STATE", "JOB KIND", "AGE", "LOOK-UPS", "NEXT LOOK-UP", "WHY"}
 	correlated := showsCorrelation(s, page)
@@ -25,7 +26,7 @@ func printPending(
 	return terminal.PrintPage(w, s, page, none, headings, func(r operation.Record) []any {
 		row := []any{
 			phrase.Safe(string(r.Key)), stateOf(r, held), phrase.Safe(r.JobKind), phrase.Span(s.Now.Sub(r.SubmittedAt)),
-			r.LookUps, r.DueAt, why(r, held, s.Now),
+			r.LookUps, r.DueAt, why(r, held, s.Now, store),
 		}
 		if correlated {
 			row = slices.Insert(row, 2, any(phrase.Safe(r.CorrelationID)))
@@ -34,11 +35,11 @@ func printPending(
 	})
 }
 
-func why(r operation.Record, held map[operation.Key]*job.Hold, now time.Time) string {
+func why(r operation.Record, held map[operation.Key]*job.Hold, now time.Time, store string) string {
 	if hold := held[r.Key]; hold != nil {
-		return phrase.Held(r.Key, hold)
+		return phrase.Held(r.Key, hold, store)
 	}
-	return phrase.WhyPending(r, now)
+	return phrase.WhyPending(r, now, store)
 }
 
 // heldJobs returns why the jobs of a page are held that are, in one read if there is a job that has not ended.

@@ -122,7 +122,7 @@ func reconcileOne(ctx context.Context, outside terminal.Environment, s *server.S
 	}
 	receipt, words, err := s.Actions().LookUp(ctx, key)
 	if err != nil {
-		return open.WithRemedy(err)
+		return open.WithRemedy(err, outside)
 	}
 	return printLookedUp(outside, server.NewLookedUp(receipt, words))
 }

@@ -71,7 +71,7 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			if err == nil {
 				stored, err = storedResults(cmd.Context(), outside.Out, l, settings, rec)
 			}
-			if err = errors.Join(open.WithRemedy(err), l.Store.Close()); err != nil || stored {
+			if err = errors.Join(open.WithRemedy(err, outside), l.Store.Close()); err != nil || stored {
 				return err
 			}
 			asked, err := config.Parse[struct{ Gemini config.Gemini }](outside.Variables)
@@ -130,7 +130,7 @@ func settledBatch(ctx context.Context, l open.Reading, name open.OperationName) 
 	}
 	if rec, err = l.Operations.Read(ctx, key); err == nil && !rec.Settled() {
 		err = fmt.Errorf("%s has no results yet: it is %s; opledger wait %s waits for them", phrase.Safe(string(key)),
-			phrase.State(rec), phrase.ShellWord(string(key)))
+			phrase.State(rec), phrase.ShellWord(string(key))+phrase.StoreFlag(l.Where.Named()))
 	}
 	return rec, err
 }

@@ -51,7 +51,7 @@ func jobResults(ctx context.Context, outside terminal.Environment, key operation
 	if err != nil {
 		return err
 	}
-	return errors.Join(open.WithRemedy(copyResults(ctx, outside, r, settings, key, kind)), r.Store.Close())
+	return errors.Join(open.WithRemedy(copyResults(ctx, outside, r, settings, key, kind), outside), r.Store.Close())
 }
 
 // copyResults prints lines of a job: all of them, or those that are final so far.
@@ -87,7 +87,7 @@ func copyResults(
 	}
 	if !complete {
 		return fmt.Errorf("%s has not ended: these are the lines that are final so far; opledger wait %s waits for the rest",
-			key, phrase.ShellWord(string(key)))
+			key, phrase.ShellWord(string(key))+phrase.StoreFlag(r.Where.Named()))
 	}
 	return nil
 }

@@ -53,12 +53,12 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 			}
 			view := phrase.EffectView{
 				Max: settings.Attempts.MaxAttempts, RetryFor: settings.Attempts.RetryFor,
-				Paused: settings.Effects.Paused, Store: outside.Store,
+				Paused: settings.Effects.Paused, Store: l.Where.Named(),
 			}
 			err = terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				return open.WithIntentRemedy(show(cmd.Context(), w, l.Ledger, name, view, outside.JSON), name)
+				return open.WithIntentRemedy(show(cmd.Context(), w, l.Ledger, name, view, outside.JSON), name, outside)
 			})
-			return errors.Join(open.WithRemedy(err), l.Store.Close())
+			return errors.Join(open.WithRemedy(err, outside), l.Store.Close())
 		},
 	}
 	open.LedgerFlags(cmd, &outside)
@@ -83,7 +83,7 @@ func show(
 	if v.Failed, err = failedItems(ctx, l, story); err != nil {
 		return err
 	}
-	of, err := viewJob(ctx, l, key)
+	of, err := viewJob(ctx, l, key, v.StoreFlag())
 	if err != nil {
 		return err
 	}

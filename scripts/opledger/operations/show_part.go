@@ -42,7 +42,7 @@ func showPart(
 	out.Realign()
 	effectTable(out, story.Effects, v)
 	if p.Batch != "" {
-		out.Line("\nopledger show " + phrase.ShellWord(string(p.Batch)) + " shows its batch, with the collect")
+		out.Line("\nopledger show " + v.Operation(p.Batch) + " shows its batch, with the collect")
 	}
 	return out.End()
 }

@@ -63,9 +63,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			options := overview.Options{
 				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Effects.Paused,
 				File: l.Where.IsFile(), Rules: l.Rules,
-			}
-			if outside.Store != "" {
-				options.StoreFlag = " --store " + phrase.ShellWord(outside.Store)
+				StoreFlag: phrase.StoreFlag(l.Where.Named()),
 			}
 			if l.Where.IsFile() {
 				options.Most = 100

@@ -55,7 +55,8 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return errors.Join(printWaited(outside, rec, of), unfinished(rec))
+				store := open.NamedFlag(outside)
+				return errors.Join(printWaited(outside, rec, of, store), unfinished(rec, store))
 			})
 		},
 	}
@@ -82,7 +83,7 @@ func waitFor(
 	}
 	p := terminal.NewProgress(outside)
 	defer p.End()
-	watched := jobWatch{ledger: l, key: key}
+	watched := jobWatch{ledger: l, key: key, store: open.NamedFlag(outside)}
 	for {
 		if rec, err = l.Operations.Read(ctx, key); err != nil {
 			return rec, err
@@ -110,7 +111,7 @@ type waitedJSON struct {
 	Job *progress.Progress `json:"job,omitempty"`
 }
 
-func printWaited(outside terminal.Environment, rec operation.Record, of *progress.Progress) error {
+func printWaited(outside terminal.Environment, rec operation.Record, of *progress.Progress, store string) error {
 	if outside.JSON {
 		return terminal.PrintJSON(outside.Out, waitedJSON{rec.Report(), of})
 	}
@@ -118,13 +119,14 @@ func printWaited(outside terminal.Environment, rec operation.Record, of *progres
 	out.Line(phrase.Safe(string(rec.Key)), phrase.State(rec), phrase.Effects(rec))
 	if of != nil {
 		out.Realign()
-		out.Line(phrase.Progress(*of))
+		out.Line(phrase.Progress(*of, store))
 	}
 	return out.End()
 }
 
-// unfinished returns an error if something of an operation will not be done by itself.
-func unfinished(rec operation.Record) error {
+// unfinished returns an error if something of an operation will not be done by itself. store is what its command ends
+// with.
+func unfinished(rec operation.Record, store string) error {
 	if !rec.Settled() && rec.Abandoned != nil {
 		return fmt.Errorf("%s was abandoned %s",
 			phrase.Safe(string(rec.Key)), phrase.Abandoned(rec.Abandoned))
@@ -138,5 +140,5 @@ func unfinished(rec operation.Record) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s; see opledger show %s", strings.Join(left, ", "), phrase.ShellWord(string(rec.Key)))
+	return fmt.Errorf("%s; see opledger show %s", strings.Join(left, ", "), phrase.ShellWord(string(rec.Key))+store)
 }

@@ -34,6 +34,7 @@ const partsEvery = 15
 type jobWatch struct {
 	ledger *ledger.Ledger
 	key    operation.Key
+	store  string // what commands end with
 
 	version  int64
 	readings int
@@ -84,7 +85,7 @@ func (w *jobWatch) read(ctx context.Context) error {
 	}
 	of, err := jobProgress(ctx, w.ledger, w.key)
 	if err == nil && of != nil {
-		w.version, w.far = j.Version, phrase.Progress(*of)
+		w.version, w.far = j.Version, phrase.Progress(*of, w.store)
 	}
 	return err
 }
@@ -117,7 +118,7 @@ func (w *jobWatch) deadParts(ctx context.Context) error {
 	for _, e := range steps {
 		if e.State == ledger.EffectDead {
 			return fmt.Errorf("%s of %s is dead, so that %s cannot end: %s; see opledger show %s", e.Name,
-				phrase.Safe(string(e.Operation)), w.key, phrase.Safe(e.LastError), phrase.ShellWord(string(e.Operation)))
+				phrase.Safe(string(e.Operation)), w.key, phrase.Safe(e.LastError), phrase.ShellWord(string(e.Operation))+w.store)
 		}
 	}
 	return nil

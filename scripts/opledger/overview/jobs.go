@@ -96,14 +96,14 @@ func (o *Overview) readEndedJobs(ctx context.Context, l ledger.Reading, most int
 
 // unmatched notes a job with lines of results that answer no request.
 func (o *Overview) unmatched(p progress.Progress) {
-	if words := phrase.Unmatched(p); words != "" {
+	if words := phrase.Unmatched(p, o.store); words != "" {
 		o.Jobs.Unmatched = append(o.Jobs.Unmatched, UnmatchedJob{p.Key, words})
 	}
 }
 
 // stopped notes a job if it goes on only once an operator has acted.
 func (o *Overview) stopped(p progress.Progress) {
-	if s := phrase.JobStanding(p); s != nil && s.Tone == phrase.Bad {
+	if s := phrase.JobStanding(p, o.store); s != nil && s.Tone == phrase.Bad {
 		o.Jobs.Stopped = append(o.Jobs.Stopped, StoppedJob{Key: p.Key, Why: s.Title})
 	}
 }

@@ -52,6 +52,7 @@ type Overview struct {
 	Broken  []ledger.Broken `json:"broken,omitempty"`
 
 	rules []string // Options.Rules
+	store string   // Options.StoreFlag
 }
 
 // Options say how much is read, and what is late.
@@ -219,7 +220,7 @@ const ConflictsFor = 7 * 24 * time.Hour
 // Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins
 // the store's for each.
 func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, error) {
-	o := Overview{Paused: options.Paused, Serve: options.Serve, rules: options.Rules}
+	o := Overview{Paused: options.Paused, Serve: options.Serve, rules: options.Rules, store: options.StoreFlag}
 	if err := o.readPass(ctx, r); err != nil {
 		return o, err
 	}

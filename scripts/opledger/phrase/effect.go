@@ -110,10 +110,7 @@ func (v EffectView) arguments(key operation.Key, effect string) string {
 
 // StoreFlag names the store on a command line; empty where a command finds it by itself.
 func (v EffectView) StoreFlag() string {
-	if v.Store == "" {
-		return ""
-	}
-	return " --store " + ShellWord(v.Store)
+	return StoreFlag(v.Store)
 }
 
 // EffectState is an effect's state, with whether the effect was waived.

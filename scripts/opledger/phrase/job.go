@@ -69,8 +69,9 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %cB", size, "kMGT"[unit])
 }
 
-// Progress says how far a job is, in one line: "batches 3 of 12, round 1 of 3 · done 29,871 · open 90,129".
-func Progress(p progress.Progress) string {
+// Progress says how far a job is, in one line: "batches 3 of 12, round 1 of 3 · done 29,871 · open 90,129". The command
+// that it may name ends with store, as StoreFlag makes it; so do those of the other phrases that take one.
+func Progress(p progress.Progress, store string) string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch {
@@ -102,11 +103,11 @@ func Progress(p progress.Progress) string {
 	if p.EstimatedCost > 0 {
 		add("%s", AboutDollars(p.EstimatedCost))
 	}
-	return strings.Join(append(words, standing(p)...), " · ")
+	return strings.Join(append(words, standing(p, store)...), " · ")
 }
 
 // standing says what a job does or waits for that its numbers do not say.
-func standing(p progress.Progress) (words []string) {
+func standing(p progress.Progress, store string) (words []string) {
 	if p.Ended() {
 		return nil
 	}
@@ -123,7 +124,7 @@ func standing(p progress.Progress) (words []string) {
 		words = append(words, "stopped: "+Safe(p.Stopped))
 	}
 	if p.Hold != nil {
-		words = append(words, Held(p.Key, p.Hold))
+		words = append(words, Held(p.Key, p.Hold, store))
 	}
 	if w := p.Waiting; w != nil && (p.Hold == nil || w.Reason != job.WaitsForResume) {
 		words = append(words, "waits for "+WaitsFor(w.Reason)+Used(w)+" since "+LocalTime(w.Since))
@@ -135,15 +136,17 @@ func standing(p progress.Progress) (words []string) {
 func HeldBy(h *job.Hold) string { return Safe(string(h.Reason)) + " " + Abandoned(&h.Decided) }
 
 // Held is HeldBy with what lets the job go on.
-func Held(key operation.Key, h *job.Hold) string { return HeldBy(h) + "; " + GoesOn(key, h.Reason) }
+func Held(key operation.Key, h *job.Hold, store string) string {
+	return HeldBy(h) + "; " + GoesOn(key, h.Reason, store)
+}
 
 // GoesOn says what lets a job go on that is held.
-func GoesOn(key operation.Key, held job.HoldReason) string {
+func GoesOn(key operation.Key, held job.HoldReason, store string) string {
 	name := ShellWord(string(key))
-	resume := "opledger resume " + name + " --reason TEXT lets it go on"
+	resume := "opledger resume " + name + " --reason TEXT" + store + " lets it go on"
 	switch held {
 	case job.HeldByCost:
-		return "opledger change " + name + " --max-cost DOLLARS --reason TEXT lets it go on"
+		return "opledger change " + name + " --max-cost DOLLARS --reason TEXT" + store + " lets it go on"
 	case job.HeldByReferences:
 		return resume + ", without the requests of what is missing then"
 	default:
@@ -228,11 +231,11 @@ func JobState(p progress.Progress) string {
 
 // Unmatched says how many lines of a job's results are the answer to no request, what that means, and where they are;
 // empty: none is.
-func Unmatched(p progress.Progress) string {
+func Unmatched(p progress.Progress, store string) string {
 	if p.Counts.Unmatched == 0 {
 		return ""
 	}
-	where := "opledger results " + ShellWord(string(p.Key)) + " --kind unmatched prints those so far"
+	where := "opledger results " + ShellWord(string(p.Key)) + " --kind unmatched" + store + " prints those so far"
 	if o := p.Output.Unmatched; o.Name != "" {
 		where = "they are in " + Safe(p.Storage+"/"+o.Name)
 	}

@@ -17,12 +17,12 @@ type Standing struct {
 }
 
 // JobStanding says why a job starts nothing now, and what to do; nil: it is not held, and waits for nothing.
-func JobStanding(p progress.Progress) *Standing {
+func JobStanding(p progress.Progress, store string) *Standing {
 	switch {
 	case p.Ended():
 		return nil
 	case p.Hold != nil:
-		s := held(p)
+		s := held(p, store)
 		return &s
 	case p.Waiting != nil && p.Waiting.Reason != job.WaitsForResume:
 		s := waits(p)
@@ -33,7 +33,7 @@ func JobStanding(p progress.Progress) *Standing {
 }
 
 // held is the standing of a job that is held [J11].
-func held(p progress.Progress) Standing {
+func held(p progress.Progress, store string) Standing {
 	s := Standing{
 		Tone: Bad, Title: Safe(string(p.Hold.Reason)),
 		Cause: Sentence(Safe(p.Hold.Why)) + ". It has been held since " + LocalTime(p.Hold.At) + ".",
@@ -60,8 +60,8 @@ func held(p progress.Progress) Standing {
 			"job. Or resume it without them. Or cancel it, and name Cloud Storage objects in their place."
 	case job.HeldByCost:
 		s.Title = "it would cost more than it may"
-		s.Do = "Raise the limit: opledger change " + ShellWord(string(p.Key)) + " --max-cost DOLLARS --reason TEXT. The " +
-			"job then goes on by itself. Or cancel it: what is done is kept."
+		s.Do = "Raise the limit: opledger change " + ShellWord(string(p.Key)) + " --max-cost DOLLARS --reason TEXT" + store +
+			". The job then goes on by itself. Or cancel it: what is done is kept."
 	}
 	return s
 }

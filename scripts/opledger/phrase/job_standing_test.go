@@ -55,7 +55,7 @@ func TestJobStanding(t *testing.T) {
 			"created go on, too; the others wait."}},
 		{holds("newer\x1b", "a later reason"), phrase.Bad, []string{`newer\x1b`, "A later reason. "}},
 	} {
-		s := phrase.JobStanding(test.progress)
+		s := phrase.JobStanding(test.progress, "")
 		if s == nil || seen[s.Title] || s.Tone != test.tone || s.Means == "" || s.Do == "" {
 			t.Fatalf("%+v", s)
 		}
@@ -71,7 +71,7 @@ func TestJobStanding(t *testing.T) {
 	over.State = operation.Cancelled
 	resume := waits(progress.Waiting{Reason: job.WaitsForResume})
 	for _, p := range []progress.Progress{{Phase: job.Running}, over, resume} {
-		if s := phrase.JobStanding(p); s != nil {
+		if s := phrase.JobStanding(p, ""); s != nil {
 			t.Errorf("%+v: %+v", p, s)
 		}
 	}

@@ -67,11 +67,11 @@ func TestProgress(t *testing.T) {
 		{progress.Progress{Phase: job.Splitting, Batches: progress.Batches{Total: 3}, Open: 5},
 			"the input is cut into batches, 3 so far · done 0 · open 5"},
 	} {
-		if got := phrase.Progress(c.progress); got != c.want {
+		if got := phrase.Progress(c.progress, ""); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	if got := phrase.GoesOn("jobs/a", job.HeldByCost); got !=
+	if got := phrase.GoesOn("jobs/a", job.HeldByCost, ""); got !=
 		"opledger change jobs/a --max-cost DOLLARS --reason TEXT lets it go on" {
 		t.Errorf("held by cost: %s", got)
 	}

@@ -78,17 +78,17 @@ func Unregistered(r operation.Record) string {
 
 // MissingBatch says since when Gemini does not find the batch of a part of a job, and what an operator can do who
 // knows that it is gone; empty for any other operation.
-func MissingBatch(r operation.Record) string {
+func MissingBatch(r operation.Record, store string) string {
 	if _, _, isPart := operation.ParsePart(r.CorrelationID); !isPart || r.MissingSince.IsZero() {
 		return ""
 	}
-	return Condition(r) + "; if it is gone: opledger release " + r.CorrelationID + " --reason TEXT"
+	return Condition(r) + "; if it is gone: opledger release " + r.CorrelationID + " --reason TEXT" + store
 }
 
 // WhyPending says why an operation is still waited for.
-func WhyPending(r operation.Record, now time.Time) string {
+func WhyPending(r operation.Record, now time.Time, store string) string {
 	var words []string
-	missing := MissingBatch(r)
+	missing := MissingBatch(r, store)
 	switch {
 	case missing != "":
 		words = append(words, missing)

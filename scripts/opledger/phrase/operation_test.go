@@ -30,7 +30,7 @@ func TestWhyPending(t *testing.T) {
 		{operation.Record{State: operation.Running, Condition: "\x1b[2J", ConditionSince: earlier, MissingSince: earlier},
 			"not found at Gemini " + since + ", \\x1b[2J " + since},
 	} {
-		if got := WhyPending(c.record, now); got != c.want {
+		if got := WhyPending(c.record, now, ""); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.record, got, c.want)
 		}
 	}

@@ -64,6 +64,15 @@ func ShellWord(text string) string {
 	return "'" + strings.ReplaceAll(Safe(text), "'", `'\''`) + "'"
 }
 
+// StoreFlag names a store at the end of a command line: " --store sqlite:/srv/ledger.db". It is empty where no store is
+// given: then a command finds it by itself.
+func StoreFlag(store string) string {
+	if store == "" {
+		return ""
+	}
+	return " --store " + ShellWord(store)
+}
+
 // Counted is a number of things, such as "1 effect" or "2 effects".
 func Counted(n int, thing string) string {
 	return strconv.Itoa(n) + " " + english.PluralWord(n, thing, "")

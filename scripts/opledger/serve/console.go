@@ -103,7 +103,7 @@ func (o openedConsole) serve(ctx context.Context, outside terminal.Environment, 
 		Ledger: o.ledger, Location: o.where.Store, Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
 		Effects: phrase.EffectView{
 			Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
-			Store: o.where.String(),
+			Store: o.where.Absolute().String(),
 		},
 		Log: logging.New(outside.Err, ""), Version: terminal.Version(),
 		Receivers: spec.Receivers(settings.Ledger.Effects), Rules: settings.Ledger.EffectNames(),

@@ -116,7 +116,7 @@ func printRealEffects(outside terminal.Environment, settings config.Ledger) {
 
 // printForgotten says on stderr that operations are pending which the simulated Gemini does not have: it keeps nothing
 // when its process ends.
-func printForgotten(ctx context.Context, outside terminal.Environment, l *ledger.Ledger) error {
+func printForgotten(ctx context.Context, outside terminal.Environment, l *ledger.Ledger, store string) error {
 	const most = 100
 	page, err := l.Operations.List(ctx, ledger.Filter{Pending: true, Limit: most})
 	if err != nil {
@@ -131,7 +131,7 @@ func printForgotten(ctx context.Context, outside terminal.Environment, l *ledger
 		count = "at least " + count
 	}
 	_, _ = fmt.Fprintf(outside.Err, "opledger: the simulated Gemini begins empty, and does not know %s that the ledger "+
-		"waits for; see opledger list --pending\n", count)
+		"waits for; see opledger list --pending%s\n", count, phrase.StoreFlag(store))
 	return nil
 }
 

@@ -127,7 +127,7 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 		return err
 	}
 	if f.simulate.on {
-		if err := printForgotten(ctx, outside, s.Ledger); err != nil {
+		if err := printForgotten(ctx, outside, s.Ledger, options.StoreFlag); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}
@@ -176,7 +176,7 @@ func (f *serveFlags) options(
 	options := server.Options{
 		Log: logging.New(outside.Err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
-		Console: true, Location: where.Store, StoreFlag: where.String(), Operator: operator,
+		Console: true, Location: where.Store, StoreFlag: where.Absolute().String(), Operator: operator,
 		Key: rand.Text(), Version: terminal.Version(),
 	}
 	if !f.schedule {

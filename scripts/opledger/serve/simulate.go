@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,8 +126,12 @@ func (f *simulateFlags) start(ctx context.Context, address, webhook, store strin
 	if s.secret, err = gemini.CreateWebhook(ctx, webhook); err != nil {
 		return simulated{}, errors.Join(fmt.Errorf("preparing the simulation: %w", err), s.close())
 	}
-	s.store = cmp.Or(store, config.Store{SQLite: filepath.Join(s.folder, "ledger.db")}.String())
-	return s, nil
+	where := config.Store{SQLite: filepath.Join(s.folder, "ledger.db")}
+	if store != "" {
+		err = where.UnmarshalText([]byte(store)) // it was checked
+	}
+	s.store = where.Absolute().String() // other processes get it, from any folder
+	return s, err
 }
 
 // close ends the simulator, and removes the folder.

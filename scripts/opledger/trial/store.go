@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
@@ -62,7 +63,7 @@ func openTemporaryStore(ctx context.Context) (localStore, error) {
 		return localStore{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return localStore{
-		access: listCommand(where), where: where, flag: where.String(), store: store, jobs: beside(where),
+		access: listCommand(where), where: where, flag: where.Absolute().String(), store: store, jobs: beside(where),
 		close: func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) },
 	}, nil
 }
@@ -77,7 +78,7 @@ func openNamedStore(ctx context.Context, outside terminal.Environment) (localSto
 	if err != nil {
 		return localStore{}, err
 	}
-	return localStore{access: listCommand(where.Store), where: where.Store, flag: where.String(), store: store,
+	return localStore{access: listCommand(where.Store), where: where.Store, flag: where.Absolute().String(), store: store,
 		jobs: beside(where.Store), close: store.Close}, nil
 }
 
@@ -85,5 +86,5 @@ func openNamedStore(ctx context.Context, outside terminal.Environment) (localSto
 func beside(where config.Store) string { return new(config.Jobs).In(where) }
 
 func listCommand(where config.Store) string {
-	return "the ledger for opledger list --store " + where.String()
+	return "the ledger for opledger list" + phrase.StoreFlag(where.Absolute().String())
 }
