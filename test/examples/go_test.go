@@ -14,10 +14,11 @@ func TestGo(t *testing.T) {
 		command:    []string{goSubmit(t)},
 		unanswered: "no answer says whether it was submitted", refused: "not submitted",
 	}
-	s.submitsOnce(t, newWorld(t, nil))
+	w := newWorld(t, nil)
+	s.freesID(t, w)
+	s.submitsOnce(t, w)
 	s.neverRepeats(t)
 	s.keepsKey(t)
-	s.freesID(t)
 }
 
 // TestGoHandler: a handler of one's own writes one invoice for each operation that succeeds.

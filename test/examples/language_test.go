@@ -20,6 +20,7 @@ func (l language) test(t *testing.T) {
 		receiver, url := l.receiver.start(t, filepath.Join(t.TempDir(), "inbox"))
 		env := []string{"OPLEDGER_EFFECT_SECRET=" + secret}
 		w := newWorld(t, env, "--forward-to", url)
+		l.submitter.freesID(t, w)
 		l.submitter.submitsOnce(t, w)
 		l.submitter.uploads(t, w)
 		for _, collection := range []string{"batches", "operations", "interactions"} {
@@ -42,6 +43,5 @@ func (l language) test(t *testing.T) {
 		t.Parallel()
 		l.submitter.needsScheme(t)
 		l.submitter.listsMistakes(t)
-		l.submitter.freesID(t)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -134,8 +133,9 @@ func environ(set []string) []string {
 			kept = append(kept, variable)
 		}
 	}
-	// Python compiles a file once for all processes, and leaves nothing in the source tree.
+	// Python compiles a file once for all processes: ours into __pycache__, which git ignores. In a folder of the test's
+	// own it would compile its standard library, too.
 	kept = append(kept, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PYTHONPATH="+packageDir(),
-		"PYTHONDONTWRITEBYTECODE=", "PYTHONPYCACHEPREFIX="+filepath.Join(binDir, "python"))
+		"PYTHONDONTWRITEBYTECODE=", "PYTHONPYCACHEPREFIX=")
 	return append(kept, set...)
 }

@@ -150,10 +150,11 @@ func TestPythonPackages(t *testing.T) {
 	for module, test := range map[string]func(*testing.T){
 		"google.genai": func(t *testing.T) {
 			sdk := pythonSubmitter(python)
-			sdk.submitsOnce(t, newWorld(t, nil))
+			w := newWorld(t, nil)
+			sdk.freesID(t, w)
+			sdk.submitsOnce(t, w)
 			sdk.neverRepeats(t)
 			sdk.keepsKey(t)
-			sdk.freesID(t)
 		},
 		"standardwebhooks": func(t *testing.T) {
 			flask := receiver{dir: pythonDir, command: []string{python, "-c", serveFlask}}

@@ -23,13 +23,13 @@ func TestShell(t *testing.T) {
 		dir: root + "/scripts/examples/shell", command: []string{shell, "submit.sh"}, kinds: []string{"batch"},
 		unanswered: "no answer says whether it was submitted", refused: "nothing runs",
 	}
-	s.submitsOnce(t, newWorld(t, nil))
+	w := newWorld(t, nil)
+	s.freesID(t, w)
+	s.submitsOnce(t, w)
 	s.neverRepeats(t)
 	s.needsScheme(t)
 	s.listsMistakes(t)
-	s.freesID(t)
 	for _, args := range [][]string{{"batch", "files/reviews", `a"b`}, {"batch", `files/a"b`, "night-1"}} {
-		w := newWorld(t, nil)
 		out, ok := run(t, s.dir, w.env, shell, append([]string{"submit.sh"}, args...)...)
 		if ok || !strings.Contains(out, `a"b is not `) || len(w.creations()) != 0 {
 			t.Errorf("%q ended with success %v and said %s", args, ok, out)
@@ -109,11 +109,11 @@ func TestShellSaysWhatOpledgerSaid(t *testing.T) {
 	t.Parallel()
 	shell := harness.Program(t, "sh", "the example with curl is not run")
 	harness.Program(t, "curl", "the example with curl is not run")
+	w := newWorld(t, nil)
 	for refused, want := range map[string][]string{
 		"intent": {"nothing was submitted", "refused by the test"},
 		"name":   {"batches/", " submitted\n", "runs, but is not registered", "refused by the test"},
 	} {
-		w := newWorld(t, nil)
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if strings.Contains(string(body), `"`+refused+`":`) {

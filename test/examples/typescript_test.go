@@ -63,7 +63,7 @@ func TestTypeScript(t *testing.T) {
 	})
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
-		getsThrough(t, dir, node, "--input-type=module", "-e", submitInTypeScript)
+		getsThrough(t, points, dir, node, "--input-type=module", "-e", submitInTypeScript)
 	})
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import csv
+import io
 import json
 import os
 import pathlib
@@ -14,7 +16,8 @@ import tempfile
 import unittest
 import urllib.request
 
-from tests.serving import Door, Serve
+import nightly
+from tests.serving import Door, Serve, variables
 
 HERE = pathlib.Path(__file__).parent
 ROWS = 30
@@ -77,19 +80,22 @@ class Point:
         self.killed(self.start("-c", KILLED_AT.format(call=call, before=before)))
 
     def killed(self, program: subprocess.Popen[str]) -> None:
-        """What was killed left no half of a file; started again it ends with each row once, of one batch."""
+        """What was killed left no half of a file; run again it ends with each row once, of one batch.
+
+        It is run again in this process, which is quicker: nothing of a run stays in the module.
+        """
         said, _ = program.communicate(timeout=300)
         same(program.returncode, -signal.SIGKILL, said)
         if os.path.exists(self.target):
             self.whole()
-        self.door.before = self.door.after = lambda what: True
-        again = self.start()
-        said, _ = again.communicate(timeout=300)
-        same(again.returncode, 0, said)
+        same(nightly.run(self.source, self.target, self.job), True, self.job)
         self.whole()
         with urllib.request.urlopen(f"{self.serve.url}/jobs/{self.job}") as answer:
             progress = json.load(answer)
         same((progress["counts"]["done"], progress["batches"]["total"]), (ROWS, 1), self.job)
+        self.close()
+
+    def close(self) -> None:
         self.door.close()
         self.folder.cleanup()
 
@@ -112,6 +118,10 @@ class NightlyTest(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.serve = Serve()
         cls.addClassCleanup(cls.serve.close)
+        stack = contextlib.ExitStack()
+        stack.enter_context(variables(**cls.serve.exports))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        cls.addClassCleanup(stack.close)
 
     def test_killed_at_twenty_points(self) -> None:
         requests = [(moment, at) for moment in ("before", "after") for at in range(1, 7)]
@@ -128,9 +138,19 @@ class NightlyTest(unittest.TestCase):
                     point.result()
         self.assertEqual(len(points), 20)
 
+    def test_a_run_that_is_not_killed(self) -> None:
+        point = Point(self.serve, "whole")
+        self.addCleanup(point.close)
+        for wants in ("jobs/whole submitted", "jobs/whole was submitted before"):
+            program = point.start()
+            said, _ = program.communicate(timeout=300)
+            same(program.returncode, 0, said)
+            self.assertRegex(said, wants)
+            point.whole()
+
     def test_says_what_is_wrong(self) -> None:
         point = Point(self.serve, "wrong")
-        self.addCleanup(point.door.close)
+        self.addCleanup(point.close)
         with open(point.source, "w", encoding="utf-8") as file:
             file.write("key,text\n1,It broke.\n")
         for wants in (r"reviews.csv has the columns \['key', 'text'\]", "No such file or directory: .*reviews.csv"):

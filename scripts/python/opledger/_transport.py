@@ -27,6 +27,7 @@ class Transport:
         self._token = token
         self._gemini_key = gemini_key
         self._google_token = google_token
+        self._openers: dict[bool, urllib.request.OpenerDirector] = {}  # by whether the host is this machine
 
     def send(self, command: Send) -> Reply:
         """Returns the answer to a request.
@@ -38,7 +39,7 @@ class Transport:
         request = urllib.request.Request(url, command.body, dict(command.headers), method=command.method)
         self._authorize(request, command.auth)
         try:
-            opened = opener(url).open(request, timeout=command.timeout)
+            opened = self._opener(url).open(request, timeout=command.timeout)
         except urllib.error.HTTPError as error:
             with error:
                 return Reply(error.code, _lower(error.headers), _body(error))
@@ -53,6 +54,13 @@ class Transport:
             else:
                 _copy(response, command.into)
             return Reply(response.status, _lower(response.headers), body)
+
+    def _opener(self, url: str) -> urllib.request.OpenerDirector:
+        """Returns the opener for a URL. From Python 3.12 on each that is made reads all certificates of the machine."""
+        local = _is_local(url)
+        if local not in self._openers:
+            self._openers[local] = opener(url)
+        return self._openers[local]
 
     def _authorize(self, request: urllib.request.Request, auth: str) -> None:
         if auth == "gemini":
@@ -176,13 +184,16 @@ def opener(url: str) -> urllib.request.OpenerDirector:
         ...     response.status
         200
     """
+    direct = [urllib.request.ProxyHandler({})] if _is_local(url) else []
+    return urllib.request.build_opener(_NoRedirect, *direct)
+
+
+def _is_local(url: str) -> bool:
     host = urllib.parse.urlsplit(url).hostname or ""
     try:
-        local = ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        local = host == "localhost" or host.endswith(".localhost")
-    direct = [urllib.request.ProxyHandler({})] if local else []
-    return urllib.request.build_opener(_NoRedirect, *direct)
+        return host == "localhost" or host.endswith(".localhost")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
