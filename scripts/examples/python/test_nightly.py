@@ -126,7 +126,7 @@ class NightlyTest(unittest.TestCase):
     def test_killed_at_twenty_points(self) -> None:
         requests = [(moment, at) for moment in ("before", "after") for at in range(1, 7)]
         calls = [(call, before) for call in CALLS for before in (True, False)]
-        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
             points = {
                 **{f"{moment}-{at}": pool.submit(Point(self.serve, f"{moment}-{at}").at_request, moment, at)
                    for moment, at in requests},
