@@ -19,11 +19,12 @@ type QuarantineFilter struct {
 
 // List returns the quarantined deliveries, newest first, without their bodies.
 func (l quarantineReader) List(ctx context.Context, f QuarantineFilter) (Page[Quarantined], error) {
-	page, err := search(ctx, l.store, []Query{queryQuarantined(f)}, f.Limit, func(doc Document) (Quarantined, error) {
+	read := func(doc Document) (Quarantined, bool, error) {
 		q, err := readQuarantined(doc)
 		q.Body = nil
-		return q, err
-	}, func(q Quarantined) bool { return !f.Unresolved || !q.UnresolvedAt.IsZero() })
+		return q, !f.Unresolved || !q.UnresolvedAt.IsZero(), err
+	}
+	page, err := search(ctx, l.store, []Query{queryQuarantined(f)}, f.Limit, read)
 	if err != nil {
 		return page, fmt.Errorf("listing the quarantine: %w", err)
 	}

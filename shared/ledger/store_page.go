@@ -96,7 +96,7 @@ const maxSearched = 5000
 // chunk of them, and goes on in larger chunks until the page is full, the queries end, or it has
 // read maxSearched: then the page may be short, or empty, and has a Next.
 func search[T any](
-	ctx context.Context, store Store, queries []Query, chunk int, read func(Document) (T, error), matches func(T) bool,
+	ctx context.Context, store Store, queries []Query, chunk int, read func(Document) (item T, matches bool, err error),
 ) (page Page[T], err error) {
 	limit := queries[0].Limit
 	for searched := 0; ; chunk = max(chunk, minChunk) {
@@ -106,10 +106,10 @@ func search[T any](
 		}
 		for _, doc := range found {
 			page.Next = Cursor{At: doc.At, Path: doc.Path}
-			switch item, err := read(doc); {
+			switch item, matches, err := read(doc); {
 			case err != nil:
 				page.Broken = append(page.Broken, broken(doc, err))
-			case matches(item):
+			case matches:
 				page.Items = append(page.Items, item)
 			}
 			if len(page.Items)+len(page.Broken) == limit {

@@ -138,6 +138,10 @@ var ledgerNewer = []ledgerTest{
 		if err != nil || len(page.Items) != 1 || page.Items[0].Key != other.Key || len(page.Broken) != 4 {
 			w.Errorf("dead: %+v, %v", page, err)
 		}
+		page, err = l.Operations.List(w.ctx, ledger.Filter{JobKind: "no-*", Limit: 9})
+		if err != nil || len(page.Items) != 0 || len(page.Broken) != 2 {
+			w.Errorf("of another job kind: %+v, %v", page, err)
+		}
 		story := w.show()
 		if len(story.Deliveries) != 1 || len(story.Effects) != 1 || len(story.Broken) != 4 {
 			w.Errorf("the story: %+v", story)

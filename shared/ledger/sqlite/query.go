@@ -90,8 +90,10 @@ func (s *Store) statement(q ledger.Query) (text string, args []any) {
 		}
 		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", by.sql, behind), at, string(q.After.Path))
 	}
+	// As a sum SQLite does not plan with the limit. It would plan again whenever a value is bound to it: a query that
+	// finds nothing would take 55 µs, and not 21.
 	return fmt.Sprintf(
-		"SELECT path, version, body, %s FROM documents %s WHERE %s ORDER BY %[1]s %[4]s, position %[4]s LIMIT ?", by.sql,
+		"SELECT path, version, body, %s FROM documents %s WHERE %s ORDER BY %[1]s %[4]s, position %[4]s LIMIT 0 + ?", by.sql,
 		index, strings.Join(where, " AND "), direction,
 	), append(args, q.Limit)
 }
