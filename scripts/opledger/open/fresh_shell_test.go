@@ -206,7 +206,7 @@ func TestFreshShellEndsPause(t *testing.T) {
 	run("status").Want(t, terminal.ExitDone).Says(t, "NEEDS NONE YET", "no opledger serve runs on this ledger", start,
 		"opledger serve --store "+f.Store())
 	run("resume", "--effects").Want(t, terminal.ExitFailed, "no opledger serve runs on this ledger: start it again", start,
-		"effects run once it does")
+		"such as by opledger serve --store "+f.Store()+"; effects run once it does")
 	bare := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
 	run("status").Want(t, terminal.ExitFailed,
 		"1 effect of the rule publish wait, and OPLEDGER_EFFECTS of the workers has no such rule").Says(t,

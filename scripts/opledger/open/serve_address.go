@@ -20,12 +20,13 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A ServeAddress says where one run of serve answers that has a ledger in a file, for the commands on it.
+// A ServeAddress says where one run of serve, or of local, answers that has a ledger in a file, for the commands on it.
 // It stands in a file beside the ledger that only its owner can read.
 type ServeAddress struct {
 	URL string `json:"url"`
@@ -208,8 +209,12 @@ func (l Location) ResumeEffects(ctx context.Context, d ledger.Decision) (ended b
 	said, err := l.AskServe(ctx, "/resume", map[string]string{"by": d.By, "why": d.Why})
 	_, silent := errors.AsType[*SilentServeError](err)
 	if silent || errors.Is(err, ErrNoServe) && !errors.Is(err, ErrNotOwn) {
-		return false, fmt.Errorf("%w: start it again with its variables, and without OPLEDGER_EFFECTS_PAUSED; effects run "+
-			"once it does", err)
+		command := ""
+		if !silent { // else the port is taken
+			command = ", such as by opledger serve" + phrase.StoreFlag(l.Named())
+		}
+		return false, fmt.Errorf("%w: start it again with its variables, and without OPLEDGER_EFFECTS_PAUSED%s; effects run "+
+			"once it does", err, command)
 	}
 	var answer struct{ Ended bool }
 	if err == nil {
