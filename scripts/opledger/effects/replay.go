@@ -34,7 +34,8 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			"then the command says until when, and --now ends that. A done effect is skipped; with --rerun it runs\n" +
 			"once more, as a run of its own with its own key.\n\n" +
 			"With --receiver it runs the dead effects that one host gets, and with --now those that back off, too. It\n" +
-			"tries one first. Where that fails and is to be retried, or three are refused for good, it stops.\n\n" +
+			"tries one first. Where that fails and is to be retried, or three are refused for good, it stops. Where\n" +
+			"neither OPLEDGER_EFFECTS is set nor opledger serve runs, it runs nothing, and says what to start.\n\n" +
 			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
 			"and prints their outcomes. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
 			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
@@ -88,6 +89,7 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 type replayer struct {
 	outside        terminal.Environment
 	server         *server.Server
+	where          open.Location
 	topic          string // empty: effects are run in this process
 	paused         bool   // effects are not run in this process, only accepted
 	left           bool   // effects are left to serve
@@ -100,13 +102,21 @@ type replayer struct {
 func (r *replayer) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.by, "by", "", "who asks for it, which is recorded (default the user of this machine)")
-	flags.BoolVar(&r.dryRun, "dry-run", false, "print what would run again, and publish nothing")
+	flags.BoolVar(&r.dryRun, "dry-run", false, "print what would run again; run nothing, and publish nothing")
 	flags.BoolVar(&r.noWait, "no-wait", false, "with a topic: publish the messages, and wait for no outcome")
 	flags.DurationVar(&r.timeout, "timeout", 0, "with a topic: stop waiting after this long; 0: never")
 }
 
 // here reports whether the effects are run in this process.
 func (r *replayer) here() bool { return r.topic == "" && !r.left }
+
+// nothing says that nothing has begun.
+func (r *replayer) nothing() string {
+	if r.topic == "" {
+		return "nothing was run"
+	}
+	return "nothing was published"
+}
 
 // withReplayer opens the ledger and the topic for do, and closes them.
 func withReplayer(
@@ -117,7 +127,7 @@ func withReplayer(
 	if err != nil {
 		return err
 	}
-	r.server, r.topic, r.paused, r.left = w.Server, where.Topic, w.Paused, w.Left
+	r.server, r.where, r.topic, r.paused, r.left = w.Server, where, where.Topic, w.Paused, w.Left
 	r.hosts = spec.Receivers(w.Settings.Effects)
 	return errors.Join(do(&r), w.Close())
 }
@@ -143,10 +153,15 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	if r.dryRun || len(run.targets) == 0 {
 		return r.report(run, false)
 	}
+	if selection.receiver != "" {
+		if err := r.canTry(ctx); err != nil {
+			return err
+		}
+	}
 	asks := selection.name.Key == "" || selection.rerun // a rerun repeats what its receiver has done
 	if asks {
 		question := "Run " + howMany(run.targets) + " again?"
-		if err := terminal.Agree(ctx, r.outside, question, "nothing was published"); err != nil {
+		if err := terminal.Agree(ctx, r.outside, question, r.nothing()); err != nil {
 			return err
 		}
 	}

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -54,19 +56,33 @@ func (s replaySelection) findReceiver(
 	return found, nil
 }
 
+// canTry returns an error where no receiver can be tried now: in a pause, and where the effects would be left to a
+// serve that does not answer, so that nothing would say what the receiver does.
+func (r *replayer) canTry(ctx context.Context) error {
+	if r.paused {
+		return fmt.Errorf("effects are paused, so that no receiver can be tried; %s", r.nothing())
+	}
+	if !r.left {
+		return nil
+	}
+	_, err := r.where.AskServe(ctx, "/unperformable", nil)
+	if _, answers := errors.AsType[*httpfunc.Error](err); err == nil || answers { // an older serve has no such route
+		return nil
+	}
+	return fmt.Errorf("%w; %s: start opledger serve%s with its variables, or set OPLEDGER_EFFECTS here as serve has it",
+		err, r.nothing(), open.NamedFlag(r.outside))
+}
+
 // carefully sends a message for the first target, and for more only while the receiver accepts what it gets.
 func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
 	run.careful = true
 	waiting, cancel := r.bounded(ctx)
 	defer cancel()
-	if r.paused {
-		return errors.New("effects are paused, so that no receiver can be tried; nothing was published")
-	}
 	for wave, refused := 1, 0; run.sent < len(run.targets); {
 		first := run.sent
 		err := r.send(ctx, run, min(first+wave, len(run.targets)))
 		if err == nil && !r.here() {
-			err = r.wake(ctx)
+			err = r.wake(ctx, run, first)
 		}
 		if err == nil && !r.here() {
 			err = r.wait(waiting, run, indices(run.sent)[first:])
@@ -85,12 +101,14 @@ func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
 	return nil
 }
 
-// wake has serve run what was left to it, where it was.
-func (r *replayer) wake(ctx context.Context) error {
-	if err := r.server.Wake(ctx); err != nil {
-		return fmt.Errorf("asking serve to run them: %w; its next sweep does", err)
+// wake has serve run what was left to it, where it was: the targets from the first on that were sent.
+func (r *replayer) wake(ctx context.Context, run *replayRun, first int) error {
+	err := r.server.Wake(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
+	_, lookErr := r.look(ctx, run, indices(run.sent)[first:])
+	return errors.Join(fmt.Errorf("asking serve to run them: %w; its next sweep does", err), lookErr)
 }
 
 // refusal returns an error where the receiver does not accept what it gets.

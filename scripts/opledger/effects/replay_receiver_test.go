@@ -56,7 +56,8 @@ func TestReplayReceiver(t *testing.T) {
 	replay("--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 5 effects of 5 operations again")
 	h.status.Store(http.StatusServiceUnavailable)
 	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 1 of 5: log of batches/",
-		"failed again, and backs off", "4 effects were not tried")
+		"failed again, and backs off", "4 effects were not tried").Says(t, "dead  not tried\n",
+		"ran 1 effect of 1 operation, once each", "0 done, 4 not tried, 1 open still")
 	if n := h.calls.Swap(0); n != 1 {
 		t.Errorf("a receiver that is down was called %d times", n)
 	}

@@ -13,7 +13,10 @@ import (
 
 // report prints the effects that were run again, or with ran false would be.
 func (r *replayer) report(run *replayRun, ran bool) error {
-	targets := run.targets
+	targets, sent := run.targets, run.targets[:run.sent]
+	for i := run.sent; ran && i < len(targets); i++ {
+		targets[i].untried = true
+	}
 	if r.outside.JSON {
 		report := struct {
 			Effects   []replayTarget `json:"effects"`
@@ -31,6 +34,9 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 	backsOff := false
 	for _, target := range targets {
 		cells := []any{target.Operation, phrase.Safe(target.Effect), target.Status}
+		if target.untried {
+			cells = append(cells, "not tried")
+		}
 		if !target.ClaimableAt.IsZero() {
 			backsOff = true
 			cells = append(cells, "backs off until "+phrase.LocalTime(target.ClaimableAt))
@@ -41,23 +47,23 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 	case len(targets) == 0:
 		out.Line("nothing to run again: " + run.none)
 	case !ran:
-		out.Line("would run " + howMany(targets) + " again; nothing was published")
+		out.Line("would run " + howMany(targets) + " again; " + r.nothing())
 	case r.paused:
-		out.Line("effects are paused: accepted " + howMany(targets) +
+		out.Line("effects are paused: accepted " + howMany(sent) +
 			"; the open ones run when the pause ends, and serve sweeps")
 	case r.unwatched() && r.left:
-		out.Line("left " + howMany(targets) + " to serve; opledger show NAME shows the outcome")
+		out.Line("left " + howMany(sent) + " to serve; opledger show NAME shows the outcome")
 	case r.unwatched():
-		out.Line("published a message for each of " + howMany(targets) +
+		out.Line("published a message for each of " + howMany(sent) +
 			"; opledger show NAME shows the outcome, opledger status what is dead again")
 	case r.left:
-		out.Line("asked serve for " + howMany(targets))
+		out.Line("asked serve for " + howMany(sent))
 		out.Line(outcomes(targets))
 	case !r.here():
-		out.Line("published " + phrase.Counted(run.sent, "message") + " for " + howMany(targets))
+		out.Line("published " + phrase.Counted(run.sent, "message") + " for " + howMany(sent))
 		out.Line(outcomes(targets))
 	default:
-		out.Line(howManyRan(targets))
+		out.Line(howManyRan(sent))
 		out.Line(outcomes(targets))
 	}
 	if backsOff {
@@ -95,6 +101,8 @@ func outcomes(targets []replayTarget) string {
 
 func outcome(t replayTarget) string {
 	switch {
+	case t.untried:
+		return "not tried"
 	case t.Status == operation.EffectDead && t.ran:
 		return "dead again"
 	case t.Status == operation.EffectDead, t.Status == operation.EffectOpen:

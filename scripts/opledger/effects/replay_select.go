@@ -105,6 +105,7 @@ type replayTarget struct {
 	unknown, newer bool
 	failed         bool // it has seen the message, failed, and backs off again
 	looks          int  // that found no document of it
+	untried        bool // the replay stopped before it
 }
 
 // unplanned is the status of an effect that no rule planned when the operation reached its state.

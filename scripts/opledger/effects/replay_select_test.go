@@ -63,7 +63,7 @@ func TestReplayByFilter(t *testing.T) {
 	for _, in := range []string{"", "n\n", "what\n"} {
 		s := commandtest.Answer(t, nil, in, "replay", "--dead", "--store", f.Store())
 		s.Want(t, terminal.ExitFailed, "Run 3 effects of 3 operations again? [y/N] ",
-			"nothing was published; answer y, or pass --yes")
+			"nothing was run; answer y, or pass --yes")
 	}
 	if open() != 3 {
 		t.Error("it ran an effect without a yes")

@@ -184,7 +184,7 @@ func TestReplayRerun(t *testing.T) {
 	commandtest.Run(t, nil, "replay", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone)
 	rerun := []string{"replay", "batches/a", "--rerun", "--store", f.Store()}
 	commandtest.Answer(t, nil, "n\n", rerun...).
-		Want(t, terminal.ExitFailed, "Run 1 effect of 1 operation again? [y/N] ", "nothing was published")
+		Want(t, terminal.ExitFailed, "Run 1 effect of 1 operation again? [y/N] ", "nothing was run")
 	commandtest.Run(t, nil, append(rerun, "--json")...).Want(t, terminal.ExitUsage, "with --json no question is asked")
 	if effects := f.Effects("batches/a"); len(effects) != 1 {
 		t.Errorf("it reran without a yes: %+v", effects)

@@ -129,6 +129,39 @@ func TestFreshShellReplays(t *testing.T) {
 	commandtest.Run(t, nil, "wait", "batches/b", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
 }
 
+// TestFreshShellReplaysReceiver: replay --receiver in a shell without serve's settings runs nothing where no serve
+// runs, and says what to start. With one it counts what serve tried, and what was not tried [L7, G5].
+func TestFreshShellReplaysReceiver(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	p.refuses.Store(true)
+	s := p.serves(t, f)
+	names := []string{"batches/a", "batches/b", "batches/c", "batches/d"}
+	for _, name := range names {
+		f.Settle(operation.Key(name), operation.Succeeded, operation.Result{})
+		commandtest.Run(t, nil, "register", name, "--store", f.Store()).Want(t, terminal.ExitDone)
+	}
+	for _, name := range names {
+		commandtest.Run(t, nil, "wait", name, "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitFailed)
+	}
+	replay := []string{"replay", "--receiver", strings.TrimPrefix(p.url, "http://"), "--yes", "--store", f.Store()}
+	commandtest.Run(t, nil, replay...).Want(t, terminal.ExitFailed, "stopped after 3 of 4: refused for good are ",
+		"1 effect was not tried").Says(t, "asked serve for 3 effects of 3 operations\n0 done, 3 dead again, 1 not tried\n")
+	s.Stop()
+	said := commandtest.Run(t, nil, replay...).Want(t, terminal.ExitFailed, "no opledger serve runs on this ledger",
+		"nothing was run: start opledger serve --store "+f.Store())
+	if said.Out != "" {
+		t.Errorf("without serve it prints %q", said.Out)
+	}
+	commandtest.Run(t, nil, append(replay, "--dry-run")...).Want(t, terminal.ExitDone).Says(t,
+		"would run 4 effects of 4 operations again; nothing was run\n")
+	for _, name := range names {
+		if got := statuses(f, operation.Key(name))["publish"]; got != operation.EffectDead {
+			t.Errorf("without serve %s is %s", name, got)
+		}
+	}
+}
+
 // TestFreshShellReconciles: a pass in a shell without serve's settings and API key is made by serve, also
 // where what is set differs; without a serve the command says what it lacks [L7].
 func TestFreshShellReconciles(t *testing.T) {

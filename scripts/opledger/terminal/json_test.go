@@ -101,7 +101,8 @@ func TestJSONErrors(t *testing.T) {
 				`was done:","problems":["name: `},
 		{[]string{"show", "batches/a", "--json", "--store", "sqlite:/nowhere/a<\x1b>.db"},
 			`{"error":{"code":3,"message":"there is no ledger in ` +
-				`/nowhere/a<\\x1b>.db; name its file with --store sqlite:PATH, or make a new one with opledger serve"}}`},
+				`/nowhere/a<\\x1b>.db; name its file with --store sqlite:PATH, or make a new one with opledger serve ` +
+				`--store 'sqlite:/nowhere/a<\\x1b>.db'"}}`},
 	} {
 		s := commandtest.Run(t, nil, c.args...)
 		lines := strings.Split(strings.TrimSpace(s.Err), "\n")
@@ -119,8 +120,8 @@ func TestJSONAsksNothing(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Dead("batches/a")
 	for kept, args := range map[string][]string{
-		"nothing was deleted":   {"forget", "a"},
-		"nothing was published": {"replay", "--dead"},
+		"nothing was deleted": {"forget", "a"},
+		"nothing was run":     {"replay", "--dead"},
 	} {
 		s := commandtest.Run(t, nil, append(args, "--json", "--store", f.Store())...).Want(t, terminal.ExitUsage)
 		lines := objects(t, s.Err)
