@@ -3,7 +3,9 @@
 //
 // [Run] is the suite. It has two parts: what ledger.Store promises, and the ledger's protocol on
 // top of the store, every race by name. A store is conformant when the whole suite passes. The
-// ledger itself is written once and tested here, on every store, rather than against a fake.
+// ledger itself is written once and tested here, on every store, rather than against a fake. [RunSample]
+// is for a store that is slow: it leaves out cases that make no call of another kind than the rest, as
+// testdata/repeats.txt names them and [RunAndRecord] checks.
 //
 // No race depends on timing, and no test waits for time to pass:
 //

@@ -97,6 +97,14 @@ var ledgerGroups = []struct {
 // it. Its clock must be about that of this process. Tests run in parallel, each on a store of its
 // own.
 func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
+	run(t, open, func(string, string) bool { return true }, nil)
+}
+
+// run is Run. Of the protocol's cases it runs those that want picks, by the names of group and case. The store of each
+// is what around, if not nil, makes of it.
+func run(t *testing.T, open func(t *testing.T) ledger.Store, want func(group, name string) bool,
+	around func(group, name string, store ledger.Store) ledger.Store,
+) {
 	for _, g := range storeGroups {
 		t.Run("Store/"+g.name, func(t *testing.T) {
 			t.Parallel()
@@ -112,13 +120,29 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		t.Run("Ledger/"+g.name, func(t *testing.T) {
 			t.Parallel()
 			for _, test := range g.tests {
+				if !want(g.name, test.name) {
+					continue
+				}
 				t.Run(test.name, func(t *testing.T) {
 					t.Parallel()
-					test.run(newWorld(t, opened(t, open)))
+					store := opened(t, open)
+					if around != nil {
+						store = around(g.name, test.name, store)
+					}
+					test.run(newWorld(t, store))
 				})
 			}
 		})
 	}
+}
+
+// ledgerCases is how many cases of the protocol there are.
+func ledgerCases() int {
+	n := 0
+	for _, g := range ledgerGroups {
+		n += len(g.tests)
+	}
+	return n
 }
 
 // A storeTest tests what the store promises by itself.

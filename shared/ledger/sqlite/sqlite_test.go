@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 	}
 	if harness.Soak(t, true, false, false) {
 		two := regexp.MustCompile(`Races/|/Leap/|/LostAnswers/|/Faults/`)
-		ledgertest.Run(t, func(t *testing.T) ledger.Store {
+		ledgertest.RunAndRecord(t, func(t *testing.T) ledger.Store {
 			if two.MatchString(t.Name()) {
 				return handles[1](t)
 			}
