@@ -89,7 +89,7 @@ func (w *world) endOrCancel() (any bool) {
 			w.ends(func(s geminisim.Stats) bool { return s.Settled > ended })
 			ended++
 		case w.job().Cancelled == nil:
-			w.process(func(ctx context.Context) error {
+			w.process("cancel", func(ctx context.Context) error {
 				_, err := w.options.Ledger.Jobs.Cancel(ctx, nightly, ledger.Decision{By: operator, Why: "a wrong prompt"})
 				return err
 			})
@@ -111,7 +111,7 @@ func (w *world) endOrRelease() (any bool) {
 		}
 		if p := w.part(1); b.DisplayName == "opledger:"+string(first) && p.Released == nil {
 			released := true
-			w.process(func(ctx context.Context) error {
+			w.process("release", func(ctx context.Context) error {
 				_, err := w.options.Ledger.Jobs.Release(ctx, first, stuck)
 				if errors.Is(err, ledger.ErrNotRunning) { // the operator tries it once more later
 					released, err = false, nil

@@ -3,10 +3,13 @@ package steps_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"path"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,15 +22,18 @@ var errKilled = errors.New("the process was killed")
 // A killer ends a process, or lets a call fail, at one of its calls to the outside: of the ledger's store, of job
 // storage, to Gemini, to the queue, or of the user's effect.
 type killer struct {
-	first int  // the call at which a process ends
-	every int  // and again after so many; 0: at no other
-	after bool // the call took effect; those that only read are not counted, because it has none
-	fails bool // the call fails, and the process lives on
+	first int    // the call at which a process ends
+	every int    // and again after so many; 0: at no other
+	after bool   // the call took effect; those that only read are not counted, because it has none
+	fails bool   // the call fails, and the process lives on
+	kinds *kinds // each kind of call, instead of the calls with such numbers
 
 	mu     sync.Mutex
+	doing  string // what the process does
+	begins bool   // it has made no call
 	calls  int
 	kills  int
-	struck string          // the last call at which a process ended
+	struck []string        // the calls at which a process ended
 	made   map[string]bool // requests to Gemini that took effect
 	dead   bool
 	end    context.CancelFunc // ends what waits in the process
@@ -39,11 +45,11 @@ func (k *killer) point(what string, writes bool, call func() error) error {
 	if k == nil {
 		return call()
 	}
-	ends, err := k.next(what, writes)
+	ends, after, err := k.next(what, writes)
 	if err != nil {
 		return err
 	}
-	if ends && !k.after {
+	if ends && !after {
 		return errKilled
 	}
 	if err = call(); ends {
@@ -52,26 +58,35 @@ func (k *killer) point(what string, writes bool, call func() error) error {
 	return err
 }
 
-// next counts a call, and reports whether the process ends with it.
-func (k *killer) next(what string, writes bool) (ends bool, err error) {
+// next counts a call, and reports whether the process ends with it, and whether after the call took effect.
+func (k *killer) next(what string, writes bool) (ends, after bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.dead {
-		return false, errKilled
+		return false, false, errKilled
 	}
-	if k.after && !writes {
-		return false, nil
+	if k.kinds == nil && k.after && !writes {
+		return false, false, nil
 	}
 	k.calls++
-	behind := k.calls - k.first
-	ends = behind == 0 || behind > 0 && k.every > 0 && behind%k.every == 0
+	if k.kinds != nil {
+		kind, before := what+site(), true
+		if !k.fails { // a process that ends before a call leaves what one leaves that ends after the write before it
+			kind, before = k.doing+": "+kind, k.begins
+		}
+		ends, after = k.kinds.strike(kind, k.calls, before, writes)
+		k.begins = false
+	} else {
+		behind := k.calls - k.first
+		ends, after = behind == 0 || behind > 0 && k.every > 0 && behind%k.every == 0, k.after
+	}
 	if ends {
-		k.kills, k.struck = k.kills+1, what
+		k.kills, k.struck = k.kills+1, append(k.struck, what)
 	}
 	if k.dead = ends && !k.fails; k.dead {
 		k.end()
 	}
-	return ends, nil
+	return ends, after, nil
 }
 
 func (k *killer) note(request string) {
@@ -107,16 +122,61 @@ func (k *killer) failed(what string) bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.fails && k.kills > 0 && (what == "" || what == k.struck)
+	return k.fails && k.kills > 0 && (what == "" || slices.Contains(k.struck, what))
 }
 
-// begin returns the context of a process.
-func (k *killer) begin(ctx context.Context) context.Context {
+// begin returns the context of a process, and what it does.
+func (k *killer) begin(ctx context.Context, doing string) context.Context {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	ctx, k.end = context.WithCancel(ctx)
-	k.dead = false
+	k.dead, k.doing, k.begins = false, doing, true
 	return ctx
+}
+
+// Kinds are the kinds of calls at which processes ended, or which failed, in all tellings of stories. Of a kind are the
+// calls at one place of the code, from where that is called; for a process that ends, of one step or other work.
+type kinds struct {
+	apart  int             // calls from one to the next
+	last   int             // the call of the last one in this telling
+	struck map[string]bool // by the kind, and whether after it took effect
+}
+
+// again returns the kinds for another telling.
+func (k *kinds) again() *kinds {
+	k.last = -k.apart
+	return k
+}
+
+// strike decides whether a process ends before a call or after it, as far as either may be.
+func (k *kinds) strike(kind string, call int, before, after bool) (ends, afterIt bool) {
+	if call < k.last+k.apart {
+		return false, false
+	}
+	for _, afterIt := range []bool{false, true} {
+		moment := fmt.Sprintf("%s after=%v", kind, afterIt)
+		if may := !afterIt && before || afterIt && after; may && !k.struck[moment] {
+			k.struck[moment], k.last = true, call
+			return true, afterIt
+		}
+	}
+	return false, false
+}
+
+// site returns from where in the product's code, above the stores, a call is made.
+func site() string {
+	const module = "github.com/opledger/opledger/"
+	var pcs [100]uintptr
+	var site strings.Builder
+	for frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])]); ; {
+		frame, more := frames.Next()
+		if name, ours := strings.CutPrefix(frame.Function, module); ours && !strings.Contains(name, "_test.") {
+			fmt.Fprintf(&site, " %s:%d", path.Base(name), frame.Line)
+		}
+		if !more {
+			return site.String()
+		}
+	}
 }
 
 type killedStore struct {

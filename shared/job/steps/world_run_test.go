@@ -16,13 +16,13 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// process lets a process work, and reports whether it lives. Where it was killed its leases end, and another
+// process lets a process do something, and reports whether it lives. Where it was killed its leases end, and another
 // takes its place.
-func (w *world) process(work func(context.Context) error) (lives bool) {
+func (w *world) process(doing string, work func(context.Context) error) (lives bool) {
 	w.Helper()
 	ctx := w.Context()
 	if w.killer != nil {
-		ctx = w.killer.begin(ctx)
+		ctx = w.killer.begin(ctx, doing)
 	}
 	err := work(ctx)
 	if w.killer != nil && w.killer.alive() != nil {
@@ -64,7 +64,7 @@ func (w *world) drain() {
 			})
 		}
 		for _, m := range messages {
-			if !w.process(func(ctx context.Context) error { return w.handle(ctx, m) }) {
+			if !w.process(m.Effect, func(ctx context.Context) error { return w.handle(ctx, m) }) {
 				w.lost[m.Effect]++
 				break // what else it had received is lost with it
 			}
@@ -95,7 +95,7 @@ func (w *world) learn() (any bool) {
 			continue
 		}
 		settled := false
-		w.process(func(ctx context.Context) error {
+		w.process("look-up", func(ctx context.Context) error {
 			_, receipt, err := w.passes.One(ctx, operation.Key(b.Name))
 			if errors.Is(err, ledger.ErrNotFound) {
 				err = nil // a pass will find it
@@ -124,7 +124,7 @@ func (w *world) ends(enough func(geminisim.Stats) bool) {
 func (w *world) later(d time.Duration) {
 	w.Helper()
 	w.clock.Advance(d)
-	w.process(func(ctx context.Context) error {
+	w.process("pass", func(ctx context.Context) error {
 		_, err := w.passes.Pass(ctx)
 		return err
 	})
