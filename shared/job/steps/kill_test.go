@@ -178,6 +178,9 @@ func (w *world) survived(s story) {
 			w.Errorf("the alert is %s", reason)
 		}
 	}
+	for _, err := range w.killer.idle {
+		w.Errorf("a process was to end after a call that took no effect: %v", err)
+	}
 	j, batches := w.ended(), map[operation.Key]int{}
 	if n := w.effects[nightly]; n != 1 && w.lost["publish"] == 0 && !w.killer.failed("") {
 		w.Errorf("the user's effect ran %d times, although no process was killed in it", n)

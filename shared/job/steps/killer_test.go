@@ -34,6 +34,7 @@ type killer struct {
 	calls  int
 	kills  int
 	struck []string        // the calls at which a process ended
+	idle   []error         // of the calls among them that were to take effect, and failed
 	made   map[string]bool // requests to Gemini that took effect
 	dead   bool
 	end    context.CancelFunc // ends what waits in the process
@@ -50,12 +51,25 @@ func (k *killer) point(what string, writes bool, call func() error) error {
 		return err
 	}
 	if ends && !after {
-		return errKilled
+		return k.strike(what, nil)
 	}
 	if err = call(); ends {
-		return errKilled // no process is there to see what came of it
+		return k.strike(what, err) // not before the call, which would take no effect
 	}
 	return err
+}
+
+// strike ends the process, unless its call only fails. made is the call's own error.
+func (k *killer) strike(what string, made error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead = !k.fails; k.dead {
+		k.end()
+	}
+	if made != nil && !errors.Is(made, storage.ErrExists) {
+		k.idle = append(k.idle, fmt.Errorf("%s: %w", what, made))
+	}
+	return errKilled
 }
 
 // next counts a call, and reports whether the process ends with it, and whether after the call took effect.
@@ -82,9 +96,6 @@ func (k *killer) next(what string, writes bool) (ends, after bool, err error) {
 	}
 	if ends {
 		k.kills, k.struck = k.kills+1, append(k.struck, what)
-	}
-	if k.dead = ends && !k.fails; k.dead {
-		k.end()
 	}
 	return ends, after, nil
 }
