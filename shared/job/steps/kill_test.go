@@ -179,7 +179,7 @@ func (w *world) survived(s story) {
 		}
 	}
 	for _, err := range w.killer.idle {
-		w.Errorf("a process was to end after a call that took no effect: %v", err)
+		w.Errorf("a process was to end after a call, and ended it: %v", err)
 	}
 	j, batches := w.ended(), map[operation.Key]int{}
 	if n := w.effects[nightly]; n != 1 && w.lost["publish"] == 0 && !w.killer.failed("") {

@@ -34,7 +34,7 @@ type killer struct {
 	calls  int
 	kills  int
 	struck []string        // the calls at which a process ended
-	idle   []error         // of the calls among them that were to take effect, and failed
+	idle   []error         // of calls that were to take effect before, and were ended
 	made   map[string]bool // requests to Gemini that took effect
 	dead   bool
 	end    context.CancelFunc // ends what waits in the process
@@ -66,7 +66,7 @@ func (k *killer) strike(what string, made error) error {
 	if k.dead = !k.fails; k.dead {
 		k.end()
 	}
-	if made != nil && !errors.Is(made, storage.ErrExists) {
+	if errors.Is(made, context.Canceled) {
 		k.idle = append(k.idle, fmt.Errorf("%s: %w", what, made))
 	}
 	return errKilled
