@@ -26,6 +26,7 @@ type effectsPage struct {
 type failureGroup struct {
 	phrase.FailureGroup
 	Address string // of the page of these alone
+	Partial bool   // there may be more than its Count
 }
 
 // A command is the line that does something to all that a filter finds, and the same to try first.
@@ -70,7 +71,7 @@ func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) erro
 	page, err := c.deadEffects(r, after, deadRows)
 	p.Rows = slices.DeleteFunc(page.Items, func(e ledger.Effect) bool { return !strings.Contains(e.LastError, p.Error) })
 	p.Broken = page.Broken
-	p.Groups = failureGroups(phrase.GroupFailures(p.Rows), deadAddress)
+	p.Groups = failureGroups(phrase.GroupFailures(p.Rows), false, deadAddress)
 	p.Once = onceAgain(p.Rows)
 	line := "opledger replay --dead"
 	if p.Error != "" {

@@ -153,9 +153,12 @@ func tiles(o overview.Overview) []tile {
 	jobs := newTile(overview.AboutJobs, o.Jobs.Total, things(o.Jobs.Total, "job")+" not ended", "no job runs")
 	switch n := len(o.Jobs.Stopped); {
 	case n == 1:
-		jobs.Tone, jobs.Sub = phrase.Bad, "1 of them needs an operator"
+		jobs.Tone, jobs.Sub = phrase.Bad, overview.AtLeast(o.Jobs.Partial, "1")+" of them needs an operator"
 	case n > 1:
-		jobs.Tone, jobs.Sub = phrase.Bad, phrase.Number(int64(n))+" of them need an operator"
+		jobs.Tone = phrase.Bad
+		jobs.Sub = overview.AtLeast(o.Jobs.Partial, phrase.Number(int64(n))) + " of them need an operator"
+	case o.Jobs.Partial:
+		jobs.Sub = "none of the newest needs an operator"
 	case o.Jobs.N > 0:
 		jobs.Sub = "none needs an operator"
 	}
@@ -223,13 +226,13 @@ func (c *Console) attention(o overview.Overview, s overview.Section) (all []atte
 		case overview.AboutUnmatched:
 			a.Link = link("/console/operation", theKey, string(problem.Operation))
 		case overview.AboutDead:
-			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)
+			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, o.Dead.Partial, deadAddress)
 		case overview.AboutPause:
 			a.Detail = c.pausedBy(o)
 		case overview.AboutFailing:
 			a.Link = receiverAddress(problem.Receiver)
 			if !s.Needs {
-				a.Groups = failureGroups(o.Effects.Errors, failingAddress)
+				a.Groups = failureGroups(o.Effects.Errors, o.Effects.Partial, failingAddress)
 			}
 		}
 		all = append(all, a)
@@ -252,10 +255,10 @@ func (c *Console) pausedBy(o overview.Overview) string {
 const pausedByProcess = "OPLEDGER_EFFECTS_PAUSED is true for the process of this console"
 
 func failureGroups(
-	all []phrase.FailureGroup, address func(phrase.FailureGroup) string,
+	all []phrase.FailureGroup, partial bool, address func(phrase.FailureGroup) string,
 ) (groups []failureGroup) {
 	for _, g := range all {
-		groups = append(groups, failureGroup{g, address(g)})
+		groups = append(groups, failureGroup{g, address(g), partial})
 	}
 	return groups
 }

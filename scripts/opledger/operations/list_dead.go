@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/ledger"
@@ -46,17 +47,17 @@ func (q listing) printDead(
 	err = terminal.PrintPage(w, s, dead, "no effect is dead", headings, func(e ledger.Effect) []any {
 		return []any{phrase.Safe(string(e.Operation)), phrase.Safe(e.Name), e.DiedAt, e.Attempts, phrase.Safe(e.LastError)}
 	})
-	return errors.Join(err, printFailures(w, s, groups), q.printMore(ctx, w, l, page))
+	return errors.Join(err, printFailures(w, s, groups, false), q.printMore(ctx, w, l, page))
 }
 
-// printFailures prints how many effects died of each error.
-func printFailures(w io.Writer, s terminal.Screen, groups []phrase.FailureGroup) error {
+// printFailures prints how many effects died of each error. Where partial, further ones may have.
+func printFailures(w io.Writer, s terminal.Screen, groups []phrase.FailureGroup, partial bool) error {
 	if len(groups) == 0 {
 		return nil
 	}
 	rows := [][]any{{"EFFECTS", "NEWEST", "ERROR"}}
 	for _, g := range groups {
-		rows = append(rows, []any{g.Count, g.Newest, g.Failure})
+		rows = append(rows, []any{overview.AtLeast(partial, fmt.Sprint(g.Count)), g.Newest, g.Failure})
 	}
 	_, err := fmt.Fprintln(w)
 	return errors.Join(err, s.Rows(w, rows))

@@ -51,7 +51,10 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"$OPLEDGER_EFFECTS_PAUSED=true counts. A pause needs an operator once it has held an effect for an hour, or\n" +
 			"for three intervals if those are longer.\n\n" +
 			"Counts stop at 10,000. Of each kind that it does not count it reads 100 documents, from Firestore 4. So\n" +
-			"it costs at most 52 reads of Firestore, and one more for each further 1,000 counted.",
+			"it costs at most 52 reads of Firestore, and one more for each further 1,000 counted. Where a list is\n" +
+			"longer, status says of how many it found that there are at least so many. With --json, partial is then\n" +
+			"true: in pending, effects, dead, intents and jobs of the numbers there, and at the top if there may be\n" +
+			"further problems.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: terminal.Args(cobra.NoArgs),
@@ -91,8 +94,8 @@ func status(
 	if err != nil {
 		return nil, err
 	}
-	if len(o.Problems) > 0 {
-		needs = fmt.Errorf("an operator is needed: %s", strings.Join(problemWords(o), "; "))
+	if words := problemWords(o); len(words) > 0 {
+		needs = fmt.Errorf("an operator is needed: %s", strings.Join(words, "; "))
 	}
 	if asJSON {
 		return needs, terminal.PrintJSON(w, o)
@@ -105,6 +108,9 @@ func problemWords(o overview.Overview) []string {
 	words := make([]string, len(o.Problems))
 	for i, p := range o.Problems {
 		words[i] = p.Words
+	}
+	if o.Partial && len(words) > 0 {
+		words = append(words, "there may be more: the lists are longer than what was read")
 	}
 	return words
 }
@@ -120,7 +126,7 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 	}
 	effects := fmt.Sprintf("%s run, %s open", o.Effects.Running, o.Effects.Open)
 	if o.Effects.Failing > 0 {
-		effects += fmt.Sprintf(", %d back off after a failure", o.Effects.Failing)
+		effects += ", " + overview.AtLeast(o.Effects.Partial, fmt.Sprint(o.Effects.Failing)) + " back off after a failure"
 	}
 	if o.Paused {
 		effects += "; paused by OPLEDGER_EFFECTS_PAUSED"
@@ -149,9 +155,13 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 	out.Line("unregistered", unregistered)
 	out.Line("last pass", o.PassWords())
 	out.Line("webhook", o.WebhookWords())
-	err := errors.Join(out.End(), printFailures(w, s, o.Dead.Errors))
+	err := errors.Join(out.End(), printFailures(w, s, o.Dead.Errors, o.Dead.Partial))
 	if len(o.Problems) == 0 {
-		_, sayErr := fmt.Fprintln(w, "\nnothing needs an operator")
+		words := "\nnothing needs an operator"
+		if o.Partial {
+			words += ", of what was read: the lists are longer"
+		}
+		_, sayErr := fmt.Fprintln(w, words)
 		err = errors.Join(err, sayErr)
 	}
 	for _, section := range o.Sections() {

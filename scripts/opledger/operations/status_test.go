@@ -243,3 +243,39 @@ func TestStatusOfFailing(t *testing.T) {
 	commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed,
 		"1 effect failing for 2h00m: 503 from the receiver\n").Says(t, "opledger show batches/b")
 }
+
+// TestStatusPartial: where a list is longer than what status reads of it, status says so, and counts at least so many.
+func TestStatusPartial(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		for i := range 101 {
+			intention := ledger.Intention{
+				Submission: operation.Submission{CorrelationID: fmt.Sprint("night-", i)}, Collection: operation.Batches,
+				Attempt: "a",
+			}
+			if _, err := l.Intents.Intend(ctx, intention); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	run := func(code int, stderr ...string) commandtest.Said {
+		return commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, code, stderr...)
+	}
+	run(terminal.ExitDone).Says(t, "intents       101: their operation is not known yet\n",
+		"\nnothing needs an operator, of what was read: the lists are longer\n")
+	f.Dead("batches/a")
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Intents.AbandonBy(ctx, "night-0", ledger.Decision{By: "kim", Why: "a test"})
+		return err
+	})
+	run(terminal.ExitFailed, "an operator is needed: 1 operation with a dead effect; there may be more: the lists are "+
+		"longer than what was read\n").Says(t, "\nNEEDS AN OPERATOR: AT LEAST 1 ", ", at least 1 abandoned\n")
+	var o overview.Overview
+	s := commandtest.Run(t, nil, "status", "--json", "--store", f.Store()).Want(t, terminal.ExitFailed)
+	commandtest.OneObject(t, s.Out, &o)
+	if !o.Partial || !o.Intents.Partial || o.Effects.Partial || o.Dead.Partial || o.Jobs.Partial {
+		t.Errorf("%s", s.Out)
+	}
+}

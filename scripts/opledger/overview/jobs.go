@@ -22,7 +22,7 @@ func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) err
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
-	o.partial(page.Next)
+	o.Jobs.Partial = o.partial(page.Next)
 	o.Jobs.Total, err = count(page, func() (ledger.Total, error) { return l.Operations.Count(ctx, filter) })
 	for _, rec := range page.Items {
 		err = errors.Join(err, o.readStopped(ctx, l, rec))

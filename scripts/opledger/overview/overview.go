@@ -84,7 +84,8 @@ type Pending struct {
 	// the first of them that Gemini does not know.
 	Late    ledger.Total `json:"late"`
 	Missing int          `json:"missing"`
-	more    bool         // there are more late ones than were read
+	// Partial: there are more late ones than were read, and Missing is what those are at least.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Effects are the open effects.
@@ -104,7 +105,8 @@ type Effects struct {
 	Unknown []UnknownEffect `json:"unknown,omitempty"`
 	// Long are those that have been failing for FailingFor or longer.
 	Long Failing `json:"failingLong"`
-	more bool    // there are more open ones than were read
+	// Partial: there are more open ones than were read. Failing, Errors and Unknown count at least so many.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // An UnknownEffect is open effects of a rule that no worker has: they wait until one has it.
@@ -130,8 +132,9 @@ const FailingFor = time.Hour
 // Dead are the operations with a dead effect, and the other subjects of dead alerts.
 type Dead struct {
 	ledger.Total
-	// Errors groups the dead effects of the newest of them.
-	Errors []phrase.FailureGroup `json:"errors"`
+	// Errors groups the dead effects of the newest of them, and of all unless Partial.
+	Errors  []phrase.FailureGroup `json:"errors"`
+	Partial bool                  `json:"partial,omitempty"`
 }
 
 // Unread is the quarantine.
@@ -160,8 +163,9 @@ type Intents struct {
 	// Abandoned counts those of the next that a pass gave up, and no operator; they are searched for
 	// still.
 	Abandoned int `json:"abandoned"`
-	decided   int // those of the next that an operator abandoned; they are searched for still, too
-	more      bool
+	// Partial: there are more that wait than were read, and Abandoned is what those are at least.
+	Partial bool `json:"partial,omitempty"`
+	decided int  // those of the next that an operator abandoned; they are searched for still, too
 }
 
 // Words say of the intents that their operation is not known, and how many of them are only searched for.
@@ -171,10 +175,10 @@ func (i Intents) Words() string {
 		words = "its operation is not known yet"
 	}
 	if i.decided > 0 {
-		words += fmt.Sprintf(", %d abandoned", i.decided)
+		words += ", " + AtLeast(i.Partial, fmt.Sprint(i.decided)) + " abandoned"
 	}
 	if i.Abandoned > 0 {
-		words += fmt.Sprintf(", %d given up", i.Abandoned)
+		words += ", " + AtLeast(i.Partial, fmt.Sprint(i.Abandoned)) + " given up"
 	}
 	return words
 }
@@ -184,6 +188,8 @@ type Jobs struct {
 	ledger.Total
 	// Stopped are those that go on only once an operator has acted: of the newest, and all that are held.
 	Stopped []StoppedJob `json:"stopped,omitempty"`
+	// Partial: there are more than were read, and Stopped may lack some.
+	Partial bool `json:"partial,omitempty"`
 	// Unmatched are those with lines of results that answer no request [J9]: of the newest that were read, and in a file
 	// of those that ended within UnmatchedFor.
 	Unmatched []UnmatchedJob `json:"unmatched,omitempty"`

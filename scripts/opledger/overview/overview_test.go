@@ -112,3 +112,26 @@ func TestJudgePause(t *testing.T) {
 		}
 	}
 }
+
+// TestPartial: of lists that are longer than what was read, numbers and problems are at least so many.
+func TestPartial(t *testing.T) {
+	t.Parallel()
+	o := Overview{
+		Partial: true, Dead: Dead{Total: ledger.Total{N: 1}},
+		Effects: Effects{Failing: 2, Partial: true}, Intents: Intents{Total: ledger.Total{N: 9}, Abandoned: 4, Partial: true},
+	}
+	o.judge(Options{Interval: 5 * time.Minute})
+	sections := o.Sections()
+	if len(sections) != 2 || sections[0].Heading != "Needs an operator: at least 2" ||
+		sections[0].Problems[1].Words != "at least 4 intents given up: no operation was found" ||
+		sections[1].Heading != "Needs none yet" ||
+		!strings.HasPrefix(sections[1].Problems[0].Words, "at least 2 effects failed at the last attempt") ||
+		o.Intents.Words() != "their operation is not known yet, at least 4 given up" {
+		t.Errorf("%+v", sections)
+	}
+	o.Dead, o.Intents = Dead{}, Intents{}
+	o.judge(Options{Interval: 5 * time.Minute})
+	if heading := o.Sections()[0].Heading; heading != "Needs an operator" {
+		t.Errorf("nothing needs one: %q", heading)
+	}
+}

@@ -57,6 +57,9 @@ type Section struct {
 // Sections are the Problems, and then the Notes where there are any.
 func (o *Overview) Sections() []Section {
 	sections := []Section{{"Needs an operator", true, o.Problems}}
+	if n := len(o.Problems); n > 0 && o.Partial {
+		sections[0].Heading += ": " + AtLeast(true, fmt.Sprint(n))
+	}
 	if len(o.Notes) > 0 {
 		sections = append(sections, Section{"Needs none yet", false, o.Notes})
 	}
@@ -134,7 +137,7 @@ func (o *Overview) judge(options Options) {
 	add(o.Unread.Unresolved.N > 0, AboutQuarantine, "quarantine list --unresolved", "%s that could not be read",
 		plural(o.Unread.Unresolved, "signed request"))
 	add(o.Intents.Abandoned > 0, AboutIntents, "intent list", "%s given up: no operation was found",
-		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
+		AtLeast(o.Intents.Partial, phrase.Counted(o.Intents.Abandoned, "intent")))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
 	o.note(options, late, note)
 }
@@ -151,7 +154,7 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 		"unset OPLEDGER_EFFECTS_PAUSED here")
 	if n := o.Effects.Failing; n > 0 {
 		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
-			phrase.Counted(n, "effect"))
+			AtLeast(o.Effects.Partial, phrase.Counted(n, "effect")))
 		o.Notes[len(o.Notes)-1].Playbook = "effects-failing"
 		if groups := o.Effects.Errors; len(groups) == 1 {
 			o.Notes[len(o.Notes)-1].Receiver = phrase.Receiver(groups[0].Failure)
@@ -181,8 +184,8 @@ func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add 
 	}
 	for _, unknown := range o.Effects.Unknown {
 		add(true, AboutUnknown, show(unknown.Operation), "%s of the rule %s wait, and OPLEDGER_EFFECTS of the workers has "+
-			"no such rule: put it back, and start them again", atLeast(o.Effects.more, unknown.Count, "effect"),
-			phrase.Safe(unknown.Name))
+			"no such rule: put it back, and start them again",
+			AtLeast(o.Effects.Partial, phrase.Counted(unknown.Count, "effect")), phrase.Safe(unknown.Name))
 	}
 }
 
@@ -229,7 +232,7 @@ func (o *Overview) lateWords() string {
 	switch {
 	case missing == 0:
 		return words
-	case o.Pending.more:
+	case o.Pending.Partial:
 		return fmt.Sprintf("%s; Gemini does not know at least %d of them", words, missing)
 	default:
 		return fmt.Sprintf("%s; Gemini does not know %d of them", words, missing)
@@ -243,11 +246,10 @@ func plural(t ledger.Total, thing string) string {
 	return t.String() + " " + thing
 }
 
-// atLeast counts what was read, of more or of all.
-func atLeast(more bool, n int, thing string) string {
-	words := phrase.Counted(n, thing)
-	if more {
-		words = "at least " + words
+// AtLeast says a number of what was read. Where that is a part of a list, there may be more.
+func AtLeast(partial bool, number string) string {
+	if partial {
+		return "at least " + number
 	}
-	return words
+	return number
 }

@@ -43,7 +43,7 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 			o.Pending.Missing++
 		}
 	}
-	o.Pending.more = page.Next.Path != ""
+	o.Pending.Partial = page.Next.Path != ""
 	o.Pending.Late, err = count(page, func() (ledger.Total, error) { return l.Operations.Count(ctx, filter) })
 	o.Broken = append(o.Broken, page.Broken...)
 	for i, r := range page.Items {
@@ -94,7 +94,7 @@ func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) 
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
-	o.partial(page.Next)
+	o.Effects.Partial = o.partial(page.Next)
 	var failing []ledger.Effect
 	for _, item := range page.Items {
 		e := item.Effect
@@ -107,7 +107,7 @@ func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) 
 			failing = append(failing, e)
 		}
 	}
-	if o.Effects.more = page.Next.Path != ""; len(failing) > 0 {
+	if len(failing) > 0 {
 		o.Effects.FailingFirst = failing[0].Operation
 	}
 	o.Effects.Failing, o.Effects.Errors = len(failing), phrase.GroupFailures(failing)
@@ -156,8 +156,7 @@ func (o *Overview) readDead(ctx context.Context, l ledger.Reading, most int) err
 		return err
 	}
 	o.Broken = append(append(o.Broken, page.Broken...), broken...)
-	o.partial(page.Next)
-	o.Dead.Errors = phrase.GroupFailures(effects)
+	o.Dead.Errors, o.Dead.Partial = phrase.GroupFailures(effects), page.Next.Path != ""
 	o.Dead.Total, err = l.Operations.Count(ctx, filter)
 	return err
 }
@@ -181,7 +180,7 @@ func (o *Overview) readIntents(ctx context.Context, l ledger.Reading, most int) 
 	if err != nil {
 		return err
 	}
-	o.Broken, o.Intents.more = append(o.Broken, page.Broken...), o.partial(page.Next)
+	o.Broken, o.Intents.Partial = append(o.Broken, page.Broken...), o.partial(page.Next)
 	for _, item := range page.Items {
 		_, decided := item.Intent.Decision()
 		switch {

@@ -52,6 +52,9 @@ func TestReads(t *testing.T) {
 	if n := len(o.Jobs.Stopped); n != console.FirestoreMost {
 		t.Errorf("%d jobs need an operator: %+v", n, o.Jobs)
 	}
+	if !o.Partial || !o.Effects.Partial || !o.Dead.Partial || !o.Intents.Partial || !o.Jobs.Partial {
+		t.Errorf("more than it read, and it does not say so: %+v", o)
+	}
 	status := m.Collect().Reads
 	ends, err := l.Operations.Ends(t.Context(), ledger.Cursor{}, console.FirestoreEnds)
 	if err != nil || len(ends.Items) != console.FirestoreEnds {

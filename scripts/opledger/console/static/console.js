@@ -22,7 +22,7 @@
   const showNeeds = () => {
     const needs = document.querySelector("[data-needs]")?.dataset.needs;
     if (needs === undefined) return;
-    const title = document.title.replace(/^\(\d+\) /, "");
+    const title = document.title.replace(/^\(\d+\+?\) /, "");
     document.title = needs === "0" ? title : `(${needs}) ${title}`;
   };
 
