@@ -90,18 +90,19 @@ func TestFoundAfterItsSubmitterCameBack(t *testing.T) {
 // hundred that were recorded later are due before it [G6].
 func TestOldestOfManyIntents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.intend("old", ledger.Intention{})
-	batch := w.submit("opledger:old", geminisim.StateRunning)
-	w.clock.Advance(stuckAfter - time.Hour)
-	for i := range 101 {
-		id := fmt.Sprint("young-", i)
-		w.intend(id, ledger.Intention{})
-		w.keep(id, named(w, fmt.Sprint("models/veo/operations/", i))) // so that it is due in minutes
-	}
-	w.clock.Advance(ledger.SearchFor + w.ledger.Intents.GiveUpAnyway() + 3*time.Hour - stuckAfter)
-	w.passWith(reconcile.Options{})
-	w.isRegistered(batch)
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		w.intend("old", ledger.Intention{})
+		batch := w.submit("opledger:old", geminisim.StateRunning)
+		w.clock.Advance(stuckAfter - time.Hour)
+		for i := range 101 {
+			id := fmt.Sprint("young-", i)
+			w.intend(id, ledger.Intention{})
+			w.keep(id, named(w, fmt.Sprint("models/veo/operations/", i))) // so that it is due in minutes
+		}
+		w.clock.Advance(ledger.SearchFor + w.ledger.Intents.GiveUpAnyway() + 3*time.Hour - stuckAfter)
+		w.passWith(reconcile.Options{})
+		w.isRegistered(batch)
+	})
 }
 
 // TestManyYoungIntents: a pass does not read all intents that wait, where none is due [L4].

@@ -115,38 +115,41 @@ func TestAbandonedIntentIsLogged(t *testing.T) {
 func TestSearchedAfterItWasAbandoned(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []time.Duration{10 * time.Minute, 71 * time.Hour, 0} {
-		w := newWorld(t)
-		w.submit("another", geminisim.StateRunning) // an empty list is read more than once
-		w.intend("c-1", ledger.Intention{Submission: operation.Submission{JobKind: "review"}})
-		w.clock.Advance(stuckAfter)
-		w.pass(reconcile.Summary{})
-		givenUp, before := w.clock.Now(), w.sim.Stats().BatchLists
-		var name operation.Name
-		var step time.Duration // between passes
-		for w.clock.Now().Sub(givenUp) < 80*time.Hour && w.intent("c-1").State != ledger.IntentBound {
-			if step = interval; w.clock.Now().Sub(givenUp) > stuckAfter { // it is searched for once an hour at last
-				step *= 3
+		t.Run(fmt.Sprint("shown after ", shown), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.submit("another", geminisim.StateRunning) // an empty list is read more than once
+			w.intend("c-1", ledger.Intention{Submission: operation.Submission{JobKind: "review"}})
+			w.clock.Advance(stuckAfter)
+			w.pass(reconcile.Summary{})
+			givenUp, before := w.clock.Now(), w.sim.Stats().BatchLists
+			var name operation.Name
+			var step time.Duration // between passes
+			for w.clock.Now().Sub(givenUp) < 80*time.Hour && w.intent("c-1").State != ledger.IntentBound {
+				if step = interval; w.clock.Now().Sub(givenUp) > stuckAfter { // it is searched for once an hour at last
+					step *= 3
+				}
+				w.clock.Advance(step)
+				if shown > 0 && name.Key == "" && w.clock.Now().Sub(givenUp) >= shown {
+					name = w.submit("opledger:c-1", geminisim.StateRunning)
+				}
+				w.passWith(reconcile.Options{})
 			}
-			w.clock.Advance(step)
-			if shown > 0 && name.Key == "" && w.clock.Now().Sub(givenUp) >= shown {
-				name = w.submit("opledger:c-1", geminisim.StateRunning)
+			intent, lists := w.intent("c-1"), w.sim.Stats().BatchLists-before
+			if shown == 0 {
+				if lists < 70 || lists > 100 || intent.State != ledger.IntentAbandoned || !intent.DueAt.IsZero() {
+					t.Errorf("G6: %d lists in 80 hours, %+v", lists, intent)
+				}
+				return
 			}
-			w.passWith(reconcile.Options{})
-		}
-		intent, lists := w.intent("c-1"), w.sim.Stats().BatchLists-before
-		if shown == 0 {
-			if lists < 70 || lists > 100 || intent.State != ledger.IntentAbandoned || !intent.DueAt.IsZero() {
-				t.Errorf("G6: %d lists in 80 hours, %+v", lists, intent)
+			late := w.clock.Now().Sub(givenUp) - shown
+			if rec := w.record(name); intent.Operation != name.Key || rec.JobKind != "review" || late > time.Hour+step {
+				t.Errorf("G6: %v late: %+v, %+v", late, intent, rec)
 			}
-			continue
-		}
-		late := w.clock.Now().Sub(givenUp) - shown
-		if rec := w.record(name); intent.Operation != name.Key || rec.JobKind != "review" || late > time.Hour+step {
-			t.Errorf("G6: %v late: %+v, %+v", late, intent, rec)
-		}
-		if shown == 10*time.Minute && (late > 2*interval || lists > 4) {
-			t.Errorf("G6: %v late, after %d lists", late, lists)
-		}
+			if shown == 10*time.Minute && (late > 2*interval || lists > 4) {
+				t.Errorf("G6: %v late, after %d lists", late, lists)
+			}
+		})
 	}
 }
 
@@ -205,43 +208,44 @@ func TestListNeverCompletes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.intend("c-1", ledger.Intention{})
-			var lists atomic.Int64
-			w.inFront(func(rw http.ResponseWriter, r *http.Request) bool {
-				if isList(r) {
-					c.answer(rw, lists.Add(1))
+			inBubble(t, setting{}, func(t *testing.T, w *world) {
+				w.intend("c-1", ledger.Intention{})
+				var lists atomic.Int64
+				w.inFront(func(rw http.ResponseWriter, r *http.Request) bool {
+					if isList(r) {
+						c.answer(rw, lists.Add(1))
+					}
+					return isList(r)
+				})
+				w.clock.Advance(stuckAfter)
+				w.pass(reconcile.Summary{Errors: 1})
+				if intent := w.intent("c-1"); intent.State != ledger.IntentOpen || lists.Load() != c.lists {
+					t.Errorf("G6: %+v after %d lists", intent, lists.Load())
 				}
-				return isList(r)
-			})
-			w.clock.Advance(stuckAfter)
-			w.pass(reconcile.Summary{Errors: 1})
-			if intent := w.intent("c-1"); intent.State != ledger.IntentOpen || lists.Load() != c.lists {
-				t.Errorf("G6: %+v after %d lists", intent, lists.Load())
-			}
-			if alerts := w.alerted(); !slices.Equal(alerts, c.alerts) {
-				t.Errorf("G6: alerts %q, want %q", alerts, c.alerts)
-			}
-			w.clock.Advance(stuckAfter - time.Second)
-			w.pass(reconcile.Summary{Errors: 1})
-			if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
-				t.Errorf("G6: too soon: %+v", intent)
-			}
-			w.logged()
-			w.clock.Advance(time.Second)
-			w.pass(reconcile.Summary{Errors: 1})
-			if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned {
-				t.Errorf("G6: %+v", intent)
-			}
-			w.says("unbound", "intents/c-1", "may be running", "do not submit it again", c.says)
+				if alerts := w.alerted(); !slices.Equal(alerts, c.alerts) {
+					t.Errorf("G6: alerts %q, want %q", alerts, c.alerts)
+				}
+				w.clock.Advance(stuckAfter - time.Second)
+				w.pass(reconcile.Summary{Errors: 1})
+				if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
+					t.Errorf("G6: too soon: %+v", intent)
+				}
+				w.logged()
+				w.clock.Advance(time.Second)
+				w.pass(reconcile.Summary{Errors: 1})
+				if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned {
+					t.Errorf("G6: %+v", intent)
+				}
+				w.says("unbound", "intents/c-1", "may be running", "do not submit it again", c.says)
 
-			w.inFront(nil)
-			batch := w.submit("opledger:c-1", geminisim.StateRunning)
-			w.clock.Advance(interval)
-			w.pass(reconcile.Summary{})
-			if intent := w.intent("c-1"); intent.Operation != batch.Key {
-				t.Errorf("G6: %+v", intent)
-			}
+				w.inFront(nil)
+				batch := w.submit("opledger:c-1", geminisim.StateRunning)
+				w.clock.Advance(interval)
+				w.pass(reconcile.Summary{})
+				if intent := w.intent("c-1"); intent.Operation != batch.Key {
+					t.Errorf("G6: %+v", intent)
+				}
+			})
 		})
 	}
 }

@@ -93,15 +93,16 @@ func TestListFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			names := w.manyBatches(12)
-			c.answer.Body = []byte(strings.ReplaceAll(string(c.answer.Body), "NAME", names[3].Key.ID()))
-			w.sim.AnswerNext(geminisim.OpList, "", c.answer)
-			w.clock.Advance(grace)
-			w.pass(reconcile.Summary{Due: 12, Checked: 12, Running: 12})
-			if st := w.sim.Stats(); st.BatchGets != c.gets || st.BatchLists != 1 {
-				t.Errorf("R6: %d gets and %d lists, want %d and 1", st.BatchGets, st.BatchLists, c.gets)
-			}
+			inBubble(t, setting{}, func(t *testing.T, w *world) {
+				names := w.manyBatches(12)
+				c.answer.Body = []byte(strings.ReplaceAll(string(c.answer.Body), "NAME", names[3].Key.ID()))
+				w.sim.AnswerNext(geminisim.OpList, "", c.answer)
+				w.clock.Advance(grace)
+				w.pass(reconcile.Summary{Due: 12, Checked: 12, Running: 12})
+				if st := w.sim.Stats(); st.BatchGets != c.gets || st.BatchLists != 1 {
+					t.Errorf("R6: %d gets and %d lists, want %d and 1", st.BatchGets, st.BatchLists, c.gets)
+				}
+			})
 		})
 	}
 }
@@ -200,25 +201,26 @@ func TestListedInline(t *testing.T) {
 // time is read again in discovery's share [R6].
 func TestSlowListLeavesDiscoveryItsTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.manyBatches(12)
-	w.intend("c-1", ledger.Intention{})
-	lost := w.submit("opledger:c-1", geminisim.StateSucceeded)
-	w.clock.Advance(grace)
-	hung := false
-	w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
-		if !isList(r) || hung {
-			return false
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		w.manyBatches(12)
+		w.intend("c-1", ledger.Intention{})
+		lost := w.submit("opledger:c-1", geminisim.StateSucceeded)
+		w.clock.Advance(grace)
+		hung := false
+		w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
+			if !isList(r) || hung {
+				return false
+			}
+			hung = true // requests for the list are made one after the other
+			<-r.Context().Done()
+			return true
+		})
+		got := w.passWith(reconcile.Options{Budget: 8 * time.Second})
+		if !got.More || got.Errors != 0 {
+			t.Errorf("R6: %+v", got)
 		}
-		hung = true // requests for the list are made one after the other
-		<-r.Context().Done()
-		return true
+		if rec := w.record(lost); !rec.Registered || rec.State != operation.Succeeded {
+			t.Errorf("G6: not found: %+v", rec)
+		}
 	})
-	got := w.passWith(reconcile.Options{Budget: 8 * time.Second}) // so that a slow machine, too, has time for the rest
-	if !got.More || got.Errors != 0 {
-		t.Errorf("R6: %+v", got)
-	}
-	if rec := w.record(lost); !rec.Registered || rec.State != operation.Succeeded {
-		t.Errorf("G6: not found: %+v", rec)
-	}
 }

@@ -122,25 +122,26 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 // [R6].
 func TestCutOffAfterTheMove(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	name := w.aged(1)[0]
-	asked := make(chan struct{}, 1)
-	w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
-		asked <- struct{}{}
-		<-r.Context().Done()
-		return true
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		name := w.aged(1)[0]
+		asked := make(chan struct{}, 1)
+		w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
+			asked <- struct{}{}
+			<-r.Context().Done()
+			return true
+		})
+		if got := w.passWith(reconcile.Options{Dynamic: true, Budget: 4 * time.Second}); !got.More || got.Unknown != 1 {
+			t.Errorf("R6: %+v", got)
+		}
+		<-asked
+		w.inFront(nil)
+		w.pass(reconcile.Summary{}) // not at once
+		w.clock.Advance(interval)
+		w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1, Stuck: 1})
+		if rec := w.record(name); rec.Condition != "" {
+			t.Errorf("R6: %+v", rec)
+		}
 	})
-	if got := w.passWith(reconcile.Options{Dynamic: true, Budget: 4 * time.Second}); !got.More || got.Unknown != 1 {
-		t.Errorf("R6: %+v", got)
-	}
-	<-asked
-	w.inFront(nil)
-	w.pass(reconcile.Summary{}) // not at once
-	w.clock.Advance(interval)
-	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1, Stuck: 1})
-	if rec := w.record(name); rec.Condition != "" {
-		t.Errorf("R6: %+v", rec)
-	}
 }
 
 // TestWidensWhereTheWebhookDelivers: look-ups become rarer only where Gemini's webhook is enabled or

@@ -22,35 +22,36 @@ import (
 // still publishes an overdue effect, finds an unregistered batch and abandons an intent [R6].
 func TestSlowLookUps(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	done := w.register("done", geminisim.StateRunning)
-	w.outbox.Fail(errors.New("the queue is down"))
-	w.deliver(done, "m1", operation.Succeeded)
-	w.outbox.Fail(nil)
-	w.intend("c-1", ledger.Intention{})
-	w.clock.Advance(6 * time.Hour)
-	w.intend("c-2", ledger.Intention{})
-	orphan := w.submit("opledger:c-2", geminisim.StateRunning)
-	w.copies(w.registered(w.interaction("a", geminisim.InteractionInProgress)), 10_000)
-	w.clock.Advance(grace)
-	w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
-		if isList(r) {
-			return false
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		done := w.register("done", geminisim.StateRunning)
+		w.outbox.Fail(errors.New("the queue is down"))
+		w.deliver(done, "m1", operation.Succeeded)
+		w.outbox.Fail(nil)
+		w.intend("c-1", ledger.Intention{})
+		w.clock.Advance(6 * time.Hour)
+		w.intend("c-2", ledger.Intention{})
+		orphan := w.submit("opledger:c-2", geminisim.StateRunning)
+		w.copies(w.registered(w.interaction("a", geminisim.InteractionInProgress)), 10_000)
+		w.clock.Advance(grace)
+		w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
+			if isList(r) {
+				return false
+			}
+			<-r.Context().Done()
+			return true
+		})
+		got := w.passWith(reconcile.Options{Budget: 8 * time.Second}) // three quarters pass in vain
+		if got.EffectsRequeued != 1 || !got.More || got.Errors != 0 || got.Due > 200 || got.Checked > 20 {
+			t.Errorf("R6: %+v", got)
 		}
-		<-r.Context().Done()
-		return true
+		if sent := w.published(); !cmp.Equal(sent, []string{string(done.Key) + " publish"}) {
+			t.Errorf("R5: published %v", sent)
+		}
+		w.isRegistered(orphan)
+		if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned {
+			t.Errorf("G6: %+v", intent)
+		}
 	})
-	got := w.passWith(reconcile.Options{Budget: 8 * time.Second}) // three quarters pass in vain, whatever the machine
-	if got.EffectsRequeued != 1 || !got.More || got.Errors != 0 || got.Due > 200 || got.Checked > 20 {
-		t.Errorf("R6: %+v", got)
-	}
-	if sent := w.published(); !cmp.Equal(sent, []string{string(done.Key) + " publish"}) {
-		t.Errorf("R5: published %v", sent)
-	}
-	w.isRegistered(orphan)
-	if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned {
-		t.Errorf("G6: %+v", intent)
-	}
 }
 
 // TestRetryAfterTheBudget: a Retry-After that is longer than a pass ends the pass at once. What was
@@ -93,17 +94,18 @@ func TestRetryAfterTheBudget(t *testing.T) {
 // everything up.
 func TestRetryAfterWithinTheBudget(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.many(20)
-	limited := geminisim.InteractionError(http.StatusTooManyRequests, "slow down")
-	limited.Header = http.Header{"Retry-After": {"1"}}
-	w.sim.AnswerNext(geminisim.OpInteractionGet, "", limited)
-	w.clock.Advance(grace)
-	began := time.Now()
-	w.pass(reconcile.Summary{Due: 20, Checked: 20, Running: 19, Unknown: 1})
-	if took := time.Since(began); took < time.Second {
-		t.Errorf("R6: it took %v, although Gemini asked for a pause of 1s", took)
-	}
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		w.many(20)
+		limited := geminisim.InteractionError(http.StatusTooManyRequests, "slow down")
+		limited.Header = http.Header{"Retry-After": {"1"}}
+		w.sim.AnswerNext(geminisim.OpInteractionGet, "", limited)
+		w.clock.Advance(grace)
+		began := time.Now()
+		w.pass(reconcile.Summary{Due: 20, Checked: 20, Running: 19, Unknown: 1})
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("R6: it took %v, although Gemini asked for a pause of 1s", took)
+		}
+	})
 }
 
 // TestCutOffAtTheEnd: a pass that is cut off while the last look-ups run reports that there is more
@@ -140,46 +142,47 @@ func TestBudget(t *testing.T) {
 // later, the rest at once.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	names := w.many(110)
-	w.clock.Advance(grace)
-	w.endAll(names, geminisim.InteractionCompleted)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var n atomic.Int32
-	w.inFront(func(http.ResponseWriter, *http.Request) bool {
-		if n.Add(1) == 40 {
-			cancel()
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		names := w.many(110)
+		w.clock.Advance(grace)
+		w.endAll(names, geminisim.InteractionCompleted)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var n atomic.Int32
+		w.inFront(func(http.ResponseWriter, *http.Request) bool {
+			if n.Add(1) == 40 {
+				cancel()
+			}
+			return false
+		})
+		first, err := w.reconciler(w.ledger).Pass(ctx)
+		if err != nil || !first.More || first.Errors != 0 || first.Checked < 32 || first.Checked > 60 {
+			t.Errorf("%+v %v", first, err)
 		}
-		return false
+		w.inFront(nil)
+		second, err := w.reconciler(w.ledger).Pass(t.Context())
+		// Of a claim or a result that was cut off in its commit, the pass does not know that it was made.
+		claimed := len(names) - second.Due
+		if err != nil || second.More || second.Errors != 0 || claimed < first.Checked || claimed > first.Due {
+			t.Errorf("%+v %v after %+v", second, err, first)
+		}
+		w.clock.Advance(interval)
+		third, err := w.reconciler(w.ledger).Pass(t.Context())
+		if err != nil || third.More || third.Errors != 0 {
+			t.Errorf("%+v %v after %+v and %+v", third, err, first, second)
+		}
+		for _, name := range names {
+			if !w.record(name).Settled() {
+				t.Errorf("%s is not settled after %+v, %+v and %+v", name, first, second, third)
+			}
+		}
+		sent := map[ledger.Message]bool{}
+		for _, m := range w.outbox.Drain() {
+			m.Attempt = 0
+			sent[m] = true
+		}
+		if len(sent) != len(names) {
+			t.Errorf("%d effects were handed over", len(sent))
+		}
 	})
-	first, err := w.reconciler(w.ledger).Pass(ctx)
-	if err != nil || !first.More || first.Errors != 0 || first.Checked < 32 || first.Checked > 60 {
-		t.Errorf("%+v %v", first, err)
-	}
-	w.inFront(nil)
-	second, err := w.reconciler(w.ledger).Pass(t.Context())
-	// Of a claim or a result that was cut off in its commit, the pass does not know that it was made.
-	claimed := len(names) - second.Due
-	if err != nil || second.More || second.Errors != 0 || claimed < first.Checked || claimed > first.Due {
-		t.Errorf("%+v %v after %+v", second, err, first)
-	}
-	w.clock.Advance(interval)
-	third, err := w.reconciler(w.ledger).Pass(t.Context())
-	if err != nil || third.More || third.Errors != 0 {
-		t.Errorf("%+v %v after %+v and %+v", third, err, first, second)
-	}
-	for _, name := range names {
-		if !w.record(name).Settled() {
-			t.Errorf("%s is not settled after %+v, %+v and %+v", name, first, second, third)
-		}
-	}
-	sent := map[ledger.Message]bool{}
-	for _, m := range w.outbox.Drain() {
-		m.Attempt = 0
-		sent[m] = true
-	}
-	if len(sent) != len(names) {
-		t.Errorf("%d effects were handed over", len(sent))
-	}
 }

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -52,16 +53,33 @@ func (b *billed) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.T
 // more that is pending all day adds, with a webhook and without [L4, R6].
 func TestWhatADayCosts(t *testing.T) {
 	t.Parallel()
-	if idle, _ := day(t, 0, true); idle != ledgertest.BillIdleDay {
+	type kind struct {
+		pending int
+		webhook bool
+	}
+	bills, lookups := map[kind]ledgertest.Bill{}, map[kind]int{}
+	t.Run("days", func(t *testing.T) {
+		var mu sync.Mutex
+		for _, k := range []kind{{0, true}, {1, true}, {2, true}, {1, false}, {2, false}} {
+			t.Run(fmt.Sprintf("%+v", k), func(t *testing.T) {
+				t.Parallel()
+				bill, n := day(t, k.pending, k.webhook)
+				mu.Lock()
+				defer mu.Unlock()
+				bills[k], lookups[k] = bill, n
+			})
+		}
+	})
+	if idle := bills[kind{0, true}]; idle != ledgertest.BillIdleDay {
 		t.Errorf("a day without a batch costs %+v, want %+v", idle, ledgertest.BillIdleDay)
 	}
 	for webhook, want := range map[bool]ledgertest.Bill{
 		true: ledgertest.BillDeliveredDay, false: ledgertest.BillPolledDay,
 	} {
-		one, _ := day(t, 1, webhook)
-		two, lookups := day(t, 2, webhook)
-		if added := two.Minus(one); added != want {
-			t.Errorf("webhook %t: a batch more costs %+v, and both have %d look-ups, want %+v", webhook, added, lookups, want)
+		two := kind{2, webhook}
+		if added := bills[two].Minus(bills[kind{1, webhook}]); added != want {
+			t.Errorf("webhook %t: a batch more costs %+v, and both have %d look-ups, want %+v", webhook, added,
+				lookups[two], want)
 		}
 	}
 }

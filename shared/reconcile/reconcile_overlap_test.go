@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,48 +27,49 @@ func TestTwoPassesAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			fleet := w.fleet(submit(w), due)
-			w.clock.Advance(grace)
-			var group sync.WaitGroup
-			var checked, running atomic.Int64
-			for range passes {
-				group.Go(func() {
-					got, err := w.reconciler(w.ledger).Pass(t.Context())
-					if err != nil || got.Errors != 0 || got.More {
-						t.Errorf("R6: %+v %v", got, err)
-					}
-					checked.Add(int64(got.Checked))
-					running.Add(int64(got.Running))
-				})
-			}
-			group.Wait()
-			if int(checked.Load()) != due || int(running.Load()) != due {
-				t.Errorf("R6: together %d were asked about and %d run, want %d", checked.Load(), running.Load(), due)
-			}
-			gets, lists := int(fleet.gets.Load()), int(fleet.lists.Load())
-			if gets != due && lists > passes*due/100 || gets+lists > due {
-				t.Errorf("R6: %d gets and %d lists for %d operations", gets, lists, due)
-			}
-			for resource, n := range w.lookups() {
-				if n != 1 {
-					t.Errorf("R6: %s was asked about %d times", resource, n)
+			inBubble(t, setting{}, func(t *testing.T, w *world) {
+				fleet := w.fleet(submit(w), due)
+				w.clock.Advance(grace)
+				var group sync.WaitGroup
+				var checked, running atomic.Int64
+				for range passes {
+					group.Go(func() {
+						got, err := w.reconciler(w.ledger).Pass(t.Context())
+						if err != nil || got.Errors != 0 || got.More {
+							t.Errorf("R6: %+v %v", got, err)
+						}
+						checked.Add(int64(got.Checked))
+						running.Add(int64(got.Running))
+					})
 				}
-			}
-			for filter := (ledger.Filter{Limit: 100}); ; {
-				page, err := w.ledger.Operations.List(t.Context(), filter)
-				if err != nil {
-					t.Fatal(err)
+				group.Wait()
+				if int(checked.Load()) != due || int(running.Load()) != due {
+					t.Errorf("R6: together %d were asked about and %d run, want %d", checked.Load(), running.Load(), due)
 				}
-				for _, rec := range page.Items {
-					if rec.LookUps != 1 {
-						t.Fatalf("R3: %d attempts of %s", rec.LookUps, rec.Key)
+				gets, lists := int(fleet.gets.Load()), int(fleet.lists.Load())
+				if gets != due && lists > passes*due/100 || gets+lists > due {
+					t.Errorf("R6: %d gets and %d lists for %d operations", gets, lists, due)
+				}
+				for resource, n := range w.lookups() {
+					if n != 1 {
+						t.Errorf("R6: %s was asked about %d times", resource, n)
 					}
 				}
-				if filter.After = page.Next; page.Next.Path == "" {
-					break
+				for filter := (ledger.Filter{Limit: 100}); ; {
+					page, err := w.ledger.Operations.List(t.Context(), filter)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, rec := range page.Items {
+						if rec.LookUps != 1 {
+							t.Fatalf("R3: %d attempts of %s", rec.LookUps, rec.Key)
+						}
+					}
+					if filter.After = page.Next; page.Next.Path == "" {
+						break
+					}
 				}
-			}
+			})
 		})
 	}
 }
@@ -93,27 +95,30 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	const due = 6
 	for commits := range int64(2*due + 4) {
-		w := newWorld(t)
-		names := w.many(due)
-		w.endAll(names, geminisim.InteractionCompleted)
-		w.intend("c-1", ledger.Intention{})
-		names = append(names, w.submit("opledger:c-1", geminisim.StateSucceeded))
-		w.clock.Advance(grace)
-		store := &dying{Store: w.store}
-		store.left.Store(commits)
-		if _, err := w.reconciler(w.over(store)).Pass(t.Context()); err != nil {
-			t.Fatalf("after %d commits: %v", commits, err)
-		}
-		w.clock.Advance(interval)
-		if got := w.passWith(reconcile.Options{}); got.More || got.Errors != 0 {
-			t.Errorf("R6: after %d commits: %+v", commits, got)
-		}
-		for _, name := range names {
-			story, err := w.ledger.Operations.Show(t.Context(), name.Key)
-			if err != nil || story.Record.State != operation.Succeeded || len(story.Effects) != 1 {
-				t.Errorf("R6: after %d commits: %+v %v", commits, story, err)
+		t.Run(fmt.Sprint(commits, " commits"), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			names := w.many(due)
+			w.endAll(names, geminisim.InteractionCompleted)
+			w.intend("c-1", ledger.Intention{})
+			names = append(names, w.submit("opledger:c-1", geminisim.StateSucceeded))
+			w.clock.Advance(grace)
+			store := &dying{Store: w.store}
+			store.left.Store(commits)
+			if _, err := w.reconciler(w.over(store)).Pass(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-		}
+			w.clock.Advance(interval)
+			if got := w.passWith(reconcile.Options{}); got.More || got.Errors != 0 {
+				t.Errorf("R6: %+v", got)
+			}
+			for _, name := range names {
+				story, err := w.ledger.Operations.Show(t.Context(), name.Key)
+				if err != nil || story.Record.State != operation.Succeeded || len(story.Effects) != 1 {
+					t.Errorf("R6: %+v %v", story, err)
+				}
+			}
+		})
 	}
 }
 
@@ -121,50 +126,51 @@ func TestKilled(t *testing.T) {
 // and publish each effect once [R6].
 func TestOverlap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	names := w.many(40)
-	w.outbox.Fail(errors.New("the queue is down"))
-	for _, name := range names[:10] {
-		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
-	}
-	w.outbox.Fail(nil)
-	w.clock.Advance(grace)
-	const passes = 3
-	var sweeps, lookups sync.WaitGroup
-	sweeps.Add(passes)
-	lookups.Add(passes)
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	var sum reconcile.Summary
-	for range passes {
-		l := w.over(both{w.store, &sweeps, &lookups})
-		group.Go(func() {
-			got, err := w.reconciler(l).Pass(t.Context())
-			if err != nil || got.Errors != 0 || got.More {
-				t.Errorf("%+v %v", got, err)
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		names := w.many(40)
+		w.outbox.Fail(errors.New("the queue is down"))
+		for _, name := range names[:10] {
+			w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
+		}
+		w.outbox.Fail(nil)
+		w.clock.Advance(grace)
+		const passes = 3
+		var sweeps, lookups sync.WaitGroup
+		sweeps.Add(passes)
+		lookups.Add(passes)
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		var sum reconcile.Summary
+		for range passes {
+			l := w.over(both{w.store, &sweeps, &lookups})
+			group.Go(func() {
+				got, err := w.reconciler(l).Pass(t.Context())
+				if err != nil || got.Errors != 0 || got.More {
+					t.Errorf("%+v %v", got, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				sum.Checked += got.Checked
+				sum.EffectsRequeued += got.EffectsRequeued
+			})
+		}
+		group.Wait()
+		if sum.Checked != 30 || sum.EffectsRequeued != 10 || len(w.outbox.Drain()) != 10 {
+			t.Errorf("together %+v, want 30 looked up and 10 handed over", sum)
+		}
+		for i, name := range names {
+			want := 1
+			if i < 10 {
+				want = 0
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			sum.Checked += got.Checked
-			sum.EffectsRequeued += got.EffectsRequeued
-		})
-	}
-	group.Wait()
-	if sum.Checked != 30 || sum.EffectsRequeued != 10 || len(w.outbox.Drain()) != 10 {
-		t.Errorf("together %+v, want 30 looked up and 10 handed over", sum)
-	}
-	for i, name := range names {
-		want := 1
-		if i < 10 {
-			want = 0
+			if n := w.lookups()[string(name.Key)]; n != want {
+				t.Errorf("%s was looked up %d times", name.Key, n)
+			}
+			if rec := w.record(name); rec.LookUps != want {
+				t.Errorf("%s counts %d attempts", name.Key, rec.LookUps)
+			}
 		}
-		if n := w.lookups()[string(name.Key)]; n != want {
-			t.Errorf("%s was looked up %d times", name.Key, n)
-		}
-		if rec := w.record(name); rec.LookUps != want {
-			t.Errorf("%s counts %d attempts", name.Key, rec.LookUps)
-		}
-	}
+	})
 }
 
 // both is a store at which the sweeps of two passes meet, and then their look-ups.

@@ -15,15 +15,16 @@ import (
 // TestPages: a pass handles everything that is due, however many pages that is.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	names := w.many(201)
-	w.clock.Advance(grace)
-	w.pass(reconcile.Summary{Due: 201, Checked: 201, Running: 201})
-	for _, name := range names {
-		if n := w.lookups()[string(name.Key)]; n != 1 {
-			t.Errorf("%s was looked up %d times", name.Key, n)
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		names := w.many(201)
+		w.clock.Advance(grace)
+		w.pass(reconcile.Summary{Due: 201, Checked: 201, Running: 201})
+		for _, name := range names {
+			if n := w.lookups()[string(name.Key)]; n != 1 {
+				t.Errorf("%s was looked up %d times", name.Key, n)
+			}
 		}
-	}
+	})
 }
 
 // TestPoisoned: an unreadable record is counted and stays due. It does not keep others from being
@@ -33,16 +34,17 @@ func TestPoisoned(t *testing.T) {
 	for form, body := range map[string]string{"unreadable": unreadable, "unparsable": unparsable} {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			names := w.many(105)
-			poisoned := []int{0, 1, 50, 98, 104}
-			for _, i := range poisoned {
-				w.poison(ledger.OperationPath(names[i].Key), body)
-			}
-			w.clock.Advance(grace)
-			healthy := len(names) - len(poisoned)
-			w.pass(reconcile.Summary{Due: healthy, Checked: healthy, Running: healthy, Errors: len(poisoned)})
-			w.pass(reconcile.Summary{Errors: len(poisoned)})
+			inBubble(t, setting{}, func(t *testing.T, w *world) {
+				names := w.many(105)
+				poisoned := []int{0, 1, 50, 98, 104}
+				for _, i := range poisoned {
+					w.poison(ledger.OperationPath(names[i].Key), body)
+				}
+				w.clock.Advance(grace)
+				healthy := len(names) - len(poisoned)
+				w.pass(reconcile.Summary{Due: healthy, Checked: healthy, Running: healthy, Errors: len(poisoned)})
+				w.pass(reconcile.Summary{Errors: len(poisoned)})
+			})
 		})
 	}
 }
@@ -64,13 +66,14 @@ func TestPoisonedPage(t *testing.T) {
 // twice.
 func TestPoisonedEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	names := w.many(103)
-	for _, name := range names[97:100] {
-		w.poison(ledger.OperationPath(name.Key), unparsable)
-	}
-	w.clock.Advance(grace)
-	w.pass(reconcile.Summary{Due: 100, Checked: 100, Running: 100, Errors: 3})
+	inBubble(t, setting{}, func(t *testing.T, w *world) {
+		names := w.many(103)
+		for _, name := range names[97:100] {
+			w.poison(ledger.OperationPath(name.Key), unparsable)
+		}
+		w.clock.Advance(grace)
+		w.pass(reconcile.Summary{Due: 100, Checked: 100, Running: 100, Errors: 3})
+	})
 }
 
 // TestForeign: a document of another program in the same database that looks due is counted and

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -57,6 +58,9 @@ type world struct {
 type setting struct {
 	sim    geminisim.Config
 	alerts bool // an effect pages for every alert; else alerts are in the log
+	// bubble says that the test is in a bubble of synctest, which cannot see that a request to a server is waited for:
+	// requests reach the simulator without one.
+	bubble bool
 }
 
 func newWorld(t testing.TB) *world {
@@ -81,14 +85,42 @@ func newWorldWith(t testing.TB, s setting) *world {
 	s.sim.Now = w.clock.Now
 	w.sim = geminisim.New(s.sim)
 	t.Cleanup(w.sim.Close)
-	w.server = httptest.NewServer(http.HandlerFunc(w.gemini))
-	t.Cleanup(w.server.Close)
-	w.client, err = lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: w.server.URL,
-		HTTP: w.server.Client()})
-	if err != nil {
+	options := lookup.Options{APIKey: "key", HTTP: &http.Client{Transport: direct(w.gemini)}}
+	if !s.bubble {
+		w.server = httptest.NewServer(http.HandlerFunc(w.gemini))
+		t.Cleanup(w.server.Close)
+		options.BaseURL, options.HTTP = w.server.URL, w.server.Client()
+	}
+	if w.client, err = lookup.NewClient(options); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// inBubble runs a test in a bubble of synctest, where what it waits for takes no time: a pace, a pause, a budget.
+func inBubble(t *testing.T, s setting, test func(t *testing.T, w *world)) {
+	t.Helper()
+	s.bubble = true
+	synctest.Test(t, func(t *testing.T) { test(t, newWorldWith(t, s)) })
+}
+
+// A direct handler answers a client without a network between them.
+type direct http.HandlerFunc
+
+// RoundTrip returns what the handler answers, or why the client waits no longer.
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	answered := make(chan *http.Response, 1)
+	go func() {
+		answer := httptest.NewRecorder()
+		d(answer, r)
+		answered <- answer.Result()
+	}()
+	select {
+	case answer := <-answered:
+		return answer, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 }
 
 // over returns a ledger over a store.
