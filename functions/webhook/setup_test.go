@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 	"github.com/opledger/opledger/test/harness"
 	"github.com/opledger/opledger/test/mutation/switchboard"
 )
@@ -34,39 +35,53 @@ func start(t *testing.T, env ...string) (printed []byte, err error) {
 
 // TestStart: a revision whose secret is malformed does not start, and logs the version's name. One
 // whose secret does not exist yet starts, because the first deployment comes before the webhook
-// exists [G3].
+// exists [G3]. They start at once: one that can start waits for a ledger that is not there.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	secrets := newSecrets(t)
-	env := []string{"OPLEDGER_WEBHOOK_SECRET=" + stored, "SECRET_MANAGER_EMULATOR_HOST=" + secrets.Addr()}
-	printed, err := start(t, env...)
-	if err != nil || !strings.Contains(string(printed), `"outcome":"unverifiable"`) {
-		t.Errorf("with no secret: %v, it printed %s", err, printed)
-	}
-	secrets.Put(stored, secret, time.Now())
-	if printed, err := start(t, env...); err != nil || strings.Contains(string(printed), "unverifiable") {
-		t.Errorf("with a good one: %v, it printed %s", err, printed)
-	}
-	bad := secrets.Put(stored, "whsec_hunter2", time.Now())
-	printed, err = start(t, env...)
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Fatalf("with a malformed one: %v, want exit code 1; it printed %s", err, printed)
-	}
-	var line struct {
-		Severity string
-		Problems []string
-	}
-	if err := json.Unmarshal(printed, &line); err != nil {
-		t.Fatalf("not one line of JSON: %v in %s", err, printed)
-	}
-	if line.Severity != "ERROR" || len(line.Problems) != 1 || !strings.Contains(line.Problems[0], bad) ||
-		!strings.Contains(line.Problems[0], "OPLEDGER_WEBHOOK_SECRET") || strings.Contains(string(printed), "hunter2") {
-		t.Errorf("with a malformed one it printed %s", printed)
-	}
-	secrets.SetDisabled(bad)
-	if printed, err := start(t, env...); err != nil {
-		t.Errorf("after it was disabled: %v, it printed %s", err, printed)
+	for what, check := range map[string]func(t *testing.T, secrets *secretsim.Sim, start func() ([]byte, error)){
+		"no secret": func(t *testing.T, _ *secretsim.Sim, start func() ([]byte, error)) {
+			if printed, err := start(); err != nil || !strings.Contains(string(printed), `"outcome":"unverifiable"`) {
+				t.Errorf("%v, it printed %s", err, printed)
+			}
+		},
+		"a good one": func(t *testing.T, secrets *secretsim.Sim, start func() ([]byte, error)) {
+			secrets.Put(stored, secret, time.Now())
+			if printed, err := start(); err != nil || strings.Contains(string(printed), "unverifiable") {
+				t.Errorf("%v, it printed %s", err, printed)
+			}
+		},
+		"a malformed one, which is disabled": func(t *testing.T, secrets *secretsim.Sim, start func() ([]byte, error)) {
+			secrets.Put(stored, secret, time.Now())
+			bad := secrets.Put(stored, "whsec_hunter2", time.Now())
+			printed, err := start()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+				t.Fatalf("%v, want exit code 1; it printed %s", err, printed)
+			}
+			var line struct {
+				Severity string
+				Problems []string
+			}
+			if err := json.Unmarshal(printed, &line); err != nil {
+				t.Fatalf("not one line of JSON: %v in %s", err, printed)
+			}
+			if line.Severity != "ERROR" || len(line.Problems) != 1 || !strings.Contains(line.Problems[0], bad) ||
+				!strings.Contains(line.Problems[0], "OPLEDGER_WEBHOOK_SECRET") || strings.Contains(string(printed), "hunter2") {
+				t.Errorf("it printed %s", printed)
+			}
+			secrets.SetDisabled(bad)
+			if printed, err := start(); err != nil {
+				t.Errorf("after it was disabled: %v, it printed %s", err, printed)
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			secrets := newSecrets(t)
+			check(t, secrets, func() ([]byte, error) {
+				return start(t, "OPLEDGER_WEBHOOK_SECRET="+stored, "SECRET_MANAGER_EMULATOR_HOST="+secrets.Addr())
+			})
+		})
 	}
 }
 
