@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/root"
@@ -39,9 +40,12 @@ func Answer(t *testing.T, variables []string, in string, args ...string) Said {
 	t.Helper()
 	var out, err bytes.Buffer
 	code := root.Run(t.Context(), args, terminal.Environment{Variables: variables, In: strings.NewReader(in), Out: &out,
-		Err: &err})
+		Err: &err, Wait: sooner})
 	return Said{code, out.String(), err.String()}
 }
+
+// sooner waits between two attempts for a tenth of what a command waits, because nothing here is as far away.
+func sooner(ctx context.Context, how time.Duration) error { return gax.Sleep(ctx, how/10) }
 
 // OnScreen runs a command line on a terminal of so many columns. wait is called where it pauses.
 func OnScreen(
@@ -79,7 +83,7 @@ func Run(t *testing.T, variables []string, args ...string) Said {
 	defer cancel()
 	var out, err bytes.Buffer
 	code := root.Run(ctx, args, terminal.Environment{Variables: variables, In: strings.NewReader(""), Out: &out,
-		Err: &err})
+		Err: &err, Wait: sooner})
 	return Said{code, out.String(), err.String()}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,18 +29,22 @@ func jobFile(t *testing.T, n int) string {
 	return path
 }
 
-// shown returns the page of a job once it says what is awaited.
-func shown(s commandtest.Served, id, awaited string) (page string) {
+// shown waits until the page of a job says all that is awaited.
+func shown(s commandtest.Served, id string, awaited ...string) {
 	s.T.Helper()
 	address := s.URL + "/console/operation?key=jobs/" + id
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
-	for limit := time.Now().Add(2 * time.Minute); !strings.Contains(page, awaited); <-again.C {
-		if _, page = commandtest.Fetch(s.T, "GET", address, ""); time.Now().After(limit) {
-			s.T.Fatalf("%s does not say %q: %s", address, awaited, page)
+	for limit := time.Now().Add(2 * time.Minute); ; <-again.C {
+		_, page := commandtest.Fetch(s.T, "GET", address, "")
+		lacks := slices.IndexFunc(awaited, func(words string) bool { return !strings.Contains(page, words) })
+		if lacks < 0 {
+			return
+		}
+		if time.Now().After(limit) {
+			s.T.Fatalf("%s does not say %q: %s", address, awaited[lacks], page)
 		}
 	}
-	return page
 }
 
 // TestJobsTrial: an operator who is given the pages alone reads of three jobs why they go no further, what follows and
@@ -47,7 +52,7 @@ func shown(s commandtest.Served, id, awaited string) (page string) {
 // names those two, and so does status. Then the failed one is cancelled and redriven by its buttons.
 func TestJobsTrial(t *testing.T) {
 	t.Parallel()
-	s := simulate(t, []string{"OPLEDGER_ENQUEUED_TOKENS=gemini-quota=60"}, "--speed", "20", "--fault",
+	s := simulate(t, []string{"OPLEDGER_ENQUEUED_TOKENS=gemini-quota=60"}, "--speed", "100", "--fault",
 		"jobs/pilot:badJSON=1", "--fault", "jobs/key:createsDenied=1", "--allow-actions")
 	defer s.Stop()
 	submit := func(id, model string, n int, more ...string) {
@@ -69,12 +74,7 @@ func TestJobsTrial(t *testing.T) {
 			"The other 180 requests were not sent, and cost nothing.", "cancel the job, correct its input", "First failures",
 			"review-000"}},
 	} {
-		page := shown(s, job.id, job.says[0])
-		for _, words := range append(job.says, "What it means", "What to do") {
-			if !strings.Contains(page, words) {
-				t.Errorf("jobs/%s does not say %q: %s", job.id, words, page)
-			}
-		}
+		shown(s, job.id, append(job.says, "What it means", "What to do")...)
 	}
 	_, overview := commandtest.Fetch(t, "GET", s.URL+"/", "")
 	status := commandtest.Run(t, environ(s), "status").Want(t, terminal.ExitFailed)

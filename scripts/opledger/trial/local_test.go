@@ -22,7 +22,7 @@ import (
 // TestLocalJSON: one JSON object on stdout and nothing else, exit code 0.
 func TestLocalJSON(t *testing.T) {
 	t.Parallel()
-	s := commandtest.Run(t, nil, "local", "--operations", "10", "--speed", "400", "--seed", "5", "--json").Want(t,
+	s := commandtest.Run(t, nil, "local", "--operations", "10", "--speed", "1000", "--seed", "5", "--json").Want(t,
 		terminal.ExitDone)
 	var summary map[string]float64
 	commandtest.OneObject(t, s.Out, &summary)
@@ -68,7 +68,7 @@ func TestLocalUnfinished(t *testing.T) {
 func TestLocalJobs(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
-	s := commandtest.Run(t, nil, "local", "--operations", "2", "--jobs", "2", "--requests", "120", "--speed", "400",
+	s := commandtest.Run(t, nil, "local", "--operations", "2", "--jobs", "2", "--requests", "120", "--speed", "1000",
 		"--seed", "5", "--store", f.Store()).Want(t, terminal.ExitDone)
 	counted := regexp.MustCompile(`\njobs: 2 ended, 240 requests, [1-9]\d* sent again, 0 twice, 0 lost\nlost 0 · `)
 	if !counted.MatchString(s.Out) {
@@ -84,7 +84,7 @@ func TestLocalJobs(t *testing.T) {
 // the console, and the last one the three counts.
 func TestLocalLines(t *testing.T) {
 	t.Parallel()
-	s := commandtest.Run(t, nil, "local", "--operations", "5", "--speed", "400", "--faults", "none").Want(t,
+	s := commandtest.Run(t, nil, "local", "--operations", "5", "--speed", "1000", "--faults", "none").Want(t,
 		terminal.ExitDone)
 	watch := regexp.MustCompile(`^watch it in a browser: http://127\.0\.0\.1:\d+\nsubmitted `)
 	if strings.Contains(s.Out, "\x1b") || !watch.MatchString(s.Out) {
@@ -101,7 +101,7 @@ func TestLocalStore(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
 	local := func(seed string) commandtest.Said {
-		return commandtest.Run(t, nil, "local", "--operations", "4", "--speed", "400", "--faults", "none", "--json",
+		return commandtest.Run(t, nil, "local", "--operations", "4", "--speed", "1000", "--faults", "none", "--json",
 			"--seed", seed,
 			"--store", f.Store())
 	}
@@ -141,7 +141,7 @@ func keeping(t *testing.T, while func(out, store string), args ...string) {
 	stderr := &signalling{words: "still up", seen: make(chan string, 1)}
 	ended := make(chan int)
 	go func() {
-		ended <- root.Run(ctx, append([]string{"local", "--operations", "3", "--speed", "400", "--faults", "none", "--keep"},
+		ended <- root.Run(ctx, append([]string{"local", "--operations", "3", "--speed", "1000", "--faults", "none", "--keep"},
 			args...), terminal.Environment{In: strings.NewReader(""), Out: &out, Err: stderr})
 	}()
 	select {
