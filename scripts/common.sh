@@ -261,9 +261,12 @@ listing() {
 token=''
 request() {
   local answer
-  answer=$(printf 'Authorization: Bearer %s\n' "$token" |
-    curl --silent --show-error --fail-with-body --request "$1" --header @- --header 'Content-Type: application/json' \
-      --header "x-goog-user-project: $project" ${3:+--data "$3"} "$2") || {
+  answer=$(
+    shopt -s lastpipe 2>/dev/null # saves a process; before bash 4.2 there is no such option
+    printf 'Authorization: Bearer %s\n' "$token" |
+      curl --silent --show-error --fail-with-body --request "$1" --header @- --header 'Content-Type: application/json' \
+        --header "x-goog-user-project: $project" ${3:+--data "$3"} "$2"
+  ) || {
     printf '%s %s: %s\n' "$1" "${2%%\?*}" "$answer" >&2
     return 1
   }

@@ -36,7 +36,7 @@ roles_on() {
       *) continue ;;
     esac
     entries+=${entries:+$'\n'}"$who $role $condition $rest"
-  done < <(table role)
+  done <<<"${table_role-}" # without the process that table takes: this is asked of each thing, twice
 }
 
 # granted_as MEMBER ROLE CONDITION keeps in the variable text a grant as policy_flags has it printed.

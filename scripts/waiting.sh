@@ -35,17 +35,17 @@ remedy_for() {
 # patiently COMMAND… runs a command. If it fails with an error that waits_for knows, it is retried after 10 s, 20 s,
 # 40 s and then every 60 s, for ten minutes. Any other error is returned at once, with the remedy that remedy_for knows.
 patiently() {
-  local said status what remedy pause=10 waited=0
+  local said line status what remedy pause=10 waited=0
   while :; do
-    status=0
-    { said=$(
-      set -o pipefail
-      shopt -s lastpipe 2>/dev/null # saves a process; before bash 4.2 there is no such option
-      "$@" 2>&1 >&3 | while IFS= read -r line || [ -n "$line" ]; do
-        printf '%s\n' "$line" >&4
-        printf '%s\n' "$line"
-      done
-    ) || status=$?; } 3>&1 4>&2
+    said=''
+    # Behind all that the command says comes \001 and its exit code; a function that ends by itself says none.
+    while IFS= read -r line; do
+      printf '%s\n' "$line" >&2
+      said+=$line$'\n'
+    done 3>&1 < <(set +e; "$@" 2>&1 >&3; printf '\001%s' "$?")
+    case $line in *$'\001'*) ;; *) line+=$'\0011' ;; esac
+    status=${line##*$'\001'} line=${line%$'\001'*}
+    [ -z "$line" ] || { printf '%s\n' "$line" >&2; said+=$line; }
     [ "$status" != 0 ] || return 0
     what=$(waits_for "$said") || what=''
     if [ -z "$what" ] || [ "$waited" -ge 600 ]; then

@@ -1,7 +1,7 @@
 // Package gcloud runs scripts/deploy, scripts/teardown and scripts/doctor with simulated programs: a
 // gcloud, a curl, a go, a terraform and a sleep that record how they were called, and answer from a
-// table. The recorded calls show what the scripts would do in a project. Whether the real gcloud
-// accepts them is not tested.
+// table: testdata/programs.sh. The recorded calls show what the scripts would do in a project. Whether
+// the real gcloud accepts them is not tested.
 package gcloud
 
 import (
@@ -15,9 +15,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// programs are the simulated ones. What they do is in testdata/programs.sh.
-var programs = []string{"gcloud", "curl", "go", "terraform", "sleep"}
 
 // check is the call that has the code look at settings, needs the one that says who asks Gemini
 // with them.
@@ -52,7 +49,7 @@ type call struct {
 // they take the place of the real ones.
 func (w world) pretend(t *testing.T, folder string) (env []string) {
 	t.Helper()
-	source, err := filepath.Abs("testdata/programs.sh")
+	testdata, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +60,13 @@ func (w world) pretend(t *testing.T, folder string) (env []string) {
 		fmt.Fprintf(&candidates, "%s*) candidates+=(%d) ;;&\n", beginning(r.Pattern), i)
 	}
 	fmt.Fprintf(&text, "candidates() { case $1 in\n%sesac; }\n", candidates.String())
-	err = os.WriteFile(filepath.Join(folder, "world"), []byte(text.String()), 0o600)
-	for _, name := range programs {
-		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/bash\n"+name+` "$@"`+"\n"), 0o700))
-	}
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "world"), []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"PATH=" + folder + ":/usr/bin:/bin", "BASH_ENV=" + source, "PRETENDED=" + folder}
+	return []string{
+		"PATH=" + filepath.Join(testdata, "bin") + ":/usr/bin:/bin", "BASH_ENV=" + filepath.Join(testdata, "programs.sh"),
+		"PRETENDED=" + folder,
+	}
 }
 
 // beginning returns how every text begins that matches a pattern, as the beginning of a pattern of

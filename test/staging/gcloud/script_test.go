@@ -17,10 +17,10 @@ import (
 // root is the source tree. The test itself reads the files that bash reads, so that go does not
 // reuse a cached result after a change in them.
 var root = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	dir := strings.TrimSpace(string(out))
+	dir, err := filepath.Abs("../../..")
 	for _, pattern := range []string{"scripts/*.sh", "scripts/deploy", "scripts/doctor", "scripts/takeover",
-		"scripts/teardown", "scripts/stage/*/*.go", "infra/*.json", "infra/*.txt", "test/staging/gcloud/testdata/*"} {
+		"scripts/teardown", "scripts/stage/*/*.go", "infra/*.json", "infra/*.txt", "test/staging/gcloud/testdata/key",
+		"test/staging/gcloud/testdata/*.sh", "test/staging/gcloud/testdata/bin/*"} {
 		paths, globErr := filepath.Glob(filepath.Join(dir, pattern))
 		err = errors.Join(err, globErr)
 		for _, path := range paths {

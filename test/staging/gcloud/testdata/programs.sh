@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The simulated programs, as functions. Every bash that a test starts reads this file, because BASH_ENV names it. A function
 # starts no process, and a deployment calls two hundred programs. For whatever is not bash, the same programs are files in PATH,
-# which call these functions.
+# in the folder bin, which call these functions.
 
 # The world is a file of the test: a rule is an element in each of these arrays, and answers the calls whose command line
 # matches the pattern, so many of them; 0 means all. The function candidates keeps in the array of that name the rules whose
