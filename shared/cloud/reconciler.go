@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -40,16 +39,18 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 		if err != nil {
 			return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 		}
+		// It connects with the first call, and stays open: each pass reads the secrets again over it.
+		manager := secret.New(secret.Options{Emulator: settings.Gemini.SecretEmulator})
 		o.Endpoint = &reconcile.Endpoint{
 			Webhooks: client, URL: settings.Endpoint.URL, Reenable: settings.Endpoint.Reenable,
 			ToCreate: "run opledger webhook create", ToCheck: "see opledger webhook check",
 			Created: func(ctx context.Context) (bool, error) {
-				return stored(ctx, settings.Signing, settings.Gemini.SecretEmulator)
+				return stored(ctx, manager, settings.Signing)
 			},
 		}
 		if !settings.Signing.Secrets.IsZero() { // else this process may be one without a webhook
 			o.Endpoint.Secrets = func(ctx context.Context) ([]string, error) {
-				return signingSecrets(ctx, settings.Signing, settings.Gemini.SecretEmulator)
+				return signingSecrets(ctx, manager, settings.Signing)
 			}
 		}
 	}
@@ -57,36 +58,32 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 }
 
 // signingSecrets returns the secrets that the webhook verifies with, to compare them with what Gemini lists.
-func signingSecrets(
-	ctx context.Context, signing config.SigningSecrets, emulator string,
-) (all []string, err error) {
-	manager := secret.New(secret.Options{Emulator: emulator})
-	defer func() { err = errors.Join(err, manager.Close()) }()
+func signingSecrets(ctx context.Context, manager *secret.Client, signing config.SigningSecrets) ([]string, error) {
 	read, err := enabled(ctx, manager, signing)
-	for _, one := range read {
-		all = append(all, strings.TrimSpace(one.Value))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err)
+	}
+	var all []string
+	for _, one := range read {
+		all = append(all, strings.TrimSpace(one.Value))
 	}
 	return all, nil
 }
 
 // stored reports whether there is a signing secret, in the settings or in Secret Manager. It reads
 // no version.
-func stored(ctx context.Context, signing config.SigningSecrets, emulator string) (bool, error) {
+func stored(ctx context.Context, manager *secret.Client, signing config.SigningSecrets) (bool, error) {
 	if len(signing.Secrets.Values) > 0 || len(signing.Secrets.Names) == 0 {
 		return len(signing.Secrets.Values) > 0, nil
 	}
-	manager := secret.New(secret.Options{Emulator: emulator})
 	for _, name := range signing.Secrets.Names {
 		found, err := manager.Stored(ctx, name)
 		if err != nil {
-			return false, errors.Join(fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err), manager.Close())
+			return false, fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err)
 		}
 		if found {
-			return true, manager.Close()
+			return true, nil
 		}
 	}
-	return false, manager.Close()
+	return false, nil
 }

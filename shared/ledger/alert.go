@@ -20,7 +20,7 @@ type Alert string
 const (
 	AlertStuck    Alert = "STUCK"    // pending for its StuckAfter since its submission
 	AlertMissing  Alert = "MISSING"  // not found at Gemini for twelve intervals; it may be found again
-	AlertDisabled Alert = "DISABLED" // Gemini has disabled the webhook endpoint
+	AlertDisabled Alert = "DISABLED" // the webhook delivers nothing: disabled, gone, or signed with an unknown secret
 	AlertUnbound  Alert = "UNBOUND"  // an intent that no operation matched
 	AlertDeadline Alert = "DEADLINE" // a job's deadline was reached before its batches had ended
 )

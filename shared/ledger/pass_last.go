@@ -200,6 +200,12 @@ func wrongSecretOf(marks Marks) *WrongSecret {
 	return marks.WrongSecret
 }
 
+// KnewSecret reports whether an earlier pass found this secret unknown, and none has found the right one since.
+func (k *Lookups) KnewSecret(found WrongSecret) bool {
+	before := wrongSecretOf(k.marks)
+	return before != nil && before.Webhook == found.Webhook && before.Shown == found.Shown
+}
+
 // storedWrongSecret is that part of the marks in a version: of this pass, if it has ended and compared the secrets.
 func (k *Lookups) storedWrongSecret(version int64) *WrongSecret {
 	found := wrongSecretOf(k.marks)

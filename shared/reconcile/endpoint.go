@@ -61,9 +61,9 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	return nil
 }
 
-// checkSecrets alerts that Gemini signs with a secret that the webhook does not verify with [W1]. Gemini lists the last
-// characters of its own, so this is known before the first delivery, and no stranger's request can raise it. Where all
-// deliveries are refused, look-ups must not become rarer. Its errors are counted.
+// checkSecrets finds out whether Gemini signs with a secret that the webhook does not verify with [W1]. Gemini lists
+// the last characters of its own, so this is known before the first delivery, and no stranger's request can raise it.
+// Where all deliveries are refused, look-ups must not become rarer. Its errors are counted.
 func (p *pass) checkSecrets(ctx context.Context, hooks []webhooks.Webhook) {
 	if p.Endpoint.Secrets == nil {
 		return
@@ -95,9 +95,22 @@ func (p *pass) checkSecrets(ctx context.Context, hooks []webhooks.Webhook) {
 		return
 	}
 	p.delivered = false
-	p.Log.ErrorContext(ctx, advise("Gemini signs the webhook's deliveries with "+wrong.Shown+
-		", which the webhook does not verify with, so that it refuses each", p.Endpoint.ToCheck),
-		"event", "alert", "reason", "wrong-secret", "operation", "webhooks/"+wrong.Webhook)
+	p.alertSecret(ctx, wrong)
+}
+
+// alertSecret raises the alert about a secret that the webhook does not know, once two passes in a row have found it:
+// the first may fall between the rotation at Gemini and the storing of the new secret. Overview and status say it at
+// once, by the report of the pass.
+func (p *pass) alertSecret(ctx context.Context, wrong ledger.WrongSecret) {
+	detail := advise("Gemini signs the webhook's deliveries with "+wrong.Shown+
+		", which the webhook does not verify with, so that it refuses each", p.Endpoint.ToCheck)
+	subject := operation.Key("webhooks/" + wrong.Webhook)
+	if !p.lookups.KnewSecret(wrong) {
+		p.Log.WarnContext(ctx, detail, "event", "reconcile", "outcome", "secret-unknown", "operation", subject)
+		return
+	}
+	p.planEndpoint(ctx, subject, time.Time{}, detail)
+	p.Log.ErrorContext(ctx, detail, "event", "alert", "reason", "wrong-secret", "operation", subject)
 }
 
 // logUnannounced logs that look-ups found terminal states before any delivery reported them. A pass
@@ -158,11 +171,17 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 // AlertEvery.
 func (p *pass) alertEndpoint(ctx context.Context, id string, since time.Time, detail string) {
 	subject := operation.Key("webhooks/" + id)
+	p.Log.WarnContext(ctx, detail, "event", "alert", "reason", "disabled", "operation", subject)
+	p.planEndpoint(ctx, subject, since, detail)
+}
+
+// planEndpoint plans the alert DISABLED about a webhook that delivers nothing, where a rule lists it.
+func (p *pass) planEndpoint(ctx context.Context, subject operation.Key, since time.Time, detail string) {
 	alerted, err := p.Ledger.Passes.AlertAbout(ctx, subject, ledger.AlertDisabled, since, detail)
 	if err != nil {
 		p.count.fail(ctx, "planning an alert", err)
 	}
-	p.alerted(ctx, subject, ledger.AlertDisabled, detail, alerted)
+	p.reportUnpublished(ctx, alerted.PublishErr)
 }
 
 // alerted logs an alert that is about no operation.

@@ -133,10 +133,12 @@ func TestEndpointIsAwaited(t *testing.T) {
 }
 
 // TestWrongSecret: that Gemini signs with a secret which the webhook does not know is known within the first pass,
-// before any delivery, logged in each, and ends with it. A secret that may not be read here changes nothing [W1].
+// before any delivery. It is an alert from the second on, so that a pass between the rotation at Gemini and the storing
+// of the new secret raises none, in each pass, and ends with it. A secret that may not be read here changes
+// nothing [W1].
 func TestWrongSecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorldWith(t, setting{alerts: true})
 	at, id := w.endpoint(webhooks.Enabled)
 	hook, err := at.Webhooks.Get(t.Context(), id)
 	if err != nil {
@@ -154,6 +156,9 @@ func TestWrongSecret(t *testing.T) {
 		errors   int
 	}{
 		{known: fits},
+		{[]string{"whsec_other"}, nil, wrong, nil, []string{"secret-unknown"}, 0},
+		{known: fits}, // it was stored
+		{[]string{"whsec_other"}, nil, wrong, nil, []string{"secret-unknown"}, 0},
 		{[]string{"whsec_other"}, nil, wrong, []string{"webhooks/" + id + " wrong-secret"}, nil, 0},
 		{nil, denied, wrong, nil, []string{"secret-unread"}, 0},
 		{nil, errors.New("unavailable"), wrong, nil, []string{"error"}, 1},
@@ -176,6 +181,15 @@ func TestWrongSecret(t *testing.T) {
 		if !cmp.Equal(got.WrongSecret, c.want) || got.Webhook != ledger.WebhookEnabled || got.Errors != c.errors ||
 			!cmp.Equal(alerts, c.alerts) || !cmp.Equal(outcomes, c.outcomes) {
 			t.Errorf("W1: case %d: %+v, %+v, logged %v and %v", i, got.WrongSecret, got, alerts, outcomes)
+		}
+	}
+	sent := w.outbox.Drain() // once by the alert, and by the sweep after it
+	if len(sent) == 0 {
+		t.Error("W1: the alert plans no effect")
+	}
+	for _, m := range sent {
+		if string(m.Operation) != "webhooks/"+id || m.Effect != "page@disabled-1" {
+			t.Errorf("W1: another effect, %+v", m)
 		}
 	}
 	// With the webhook disabled that alone is said.

@@ -154,6 +154,7 @@ var drillsOfWebhook = []drill{
 			o.storesAnother()
 			o.comparesSecrets()
 			o.tick() // before any delivery
+			o.tick() // from the second pass on it is an alert
 			s.may = []string{"opledger webhook check"}
 		},
 		sees: []string{"1 Gemini signs the webhook's deliveries with whsec_...", "wrong"}, fix: []string{"webhook rotate"},

@@ -192,6 +192,7 @@ var ofReconcile = []situation{
 		at.Secrets = func(context.Context) ([]string, error) { return []string{other}, nil }
 		w.registered(w.batch("a", geminisim.StateSucceeded)) // of which nothing is delivered
 		w.pass(at)
+		w.pass(at)
 	}, []string{"passes", "recovered", "wrong-secret"}},
 	{"reconcile: the webhook was never created", func(w *world) {
 		at := w.endpoint("")

@@ -138,8 +138,13 @@ var passLast = join([]ledgerTest{
 			equal(w, when, *got, want)
 		}
 		wrong := ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...3frh"}
+		knew := func() bool { return w.begun(w.ledger()).KnewSecret(wrong) }
+		equal(w, "known before", knew(), false)
 		report(&wrong)
 		shown("found", wrong)
+		equal(w, "known after", knew(), true)
+		equal(w, "another known", w.begun(w.ledger()).KnewSecret(ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...0000"}),
+			false)
 		report(nil)
 		shown("after a pass that cannot know", wrong)
 		if err := w.ledger().Passes.StorePause(w.ctx, ledger.EffectsPaused); err != nil {
@@ -148,6 +153,7 @@ var passLast = join([]ledgerTest{
 		shown("after the pause is stored", wrong)
 		report(&ledger.WrongSecret{})
 		shown("after a pass that found the right one", ledger.WrongSecret{})
+		equal(w, "known after the right one", knew(), false)
 	}},
 	{"what a newer revision wrote is left alone [L6]", func(w *world) {
 		w.reported(w.begun(w.ledger()), 0)
