@@ -45,13 +45,16 @@ func TestReceiverDown(t *testing.T) {
 
 // TestReceiverDownForHours: no item is FAILED while the receiver is down for two hours, however
 // often it is tried, and none while it is down for a day. After that the effect dies, and a replay
-// continues with the same keys [S4, G5].
+// continues with the same keys [S4, G5]. In the short setting no outage ends just before the day does.
 func TestReceiverDownForHours(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
+	type outage struct {
 		down time.Duration
 		dies bool
-	}{{2 * time.Hour, false}, {23 * time.Hour, false}, {30 * time.Hour, true}} {
+	}
+	short, long, longer := outage{2 * time.Hour, false}, outage{23 * time.Hour, false}, outage{30 * time.Hour, true}
+	all := []outage{short, long, longer}
+	for _, test := range harness.Soak(t, []outage{short, longer}, all, all) {
 		t.Run(test.down.String(), func(t *testing.T) {
 			t.Parallel()
 			items := harness.Soak(t, 110, 400, 400) // more than one chunk
@@ -59,11 +62,14 @@ func TestReceiverDownForHours(t *testing.T) {
 			c := itemworld.NewTally()
 			died := false
 			for down := time.Duration(0); down < test.down && !died; {
+				tried := down
 				report, err := w.Runner(w.Store, c.That(itemworld.FailsWith(itemworld.ErrTarget))).Run(t.Context(), w.Message())
 				if err != nil {
 					t.Fatal(err)
 				}
-				died = report.Outcome == effect.Died
+				if died = report.Outcome == effect.Died; died && tried < 24*time.Hour {
+					t.Fatalf("it died of an outage of %v", tried)
+				}
 				w.Store.Advance(report.RetryAfter)
 				down += report.RetryAfter
 			}

@@ -64,7 +64,7 @@ func simulated(t *testing.T, n int, inline bool) *itemworld.World {
 func TestThousands(t *testing.T) {
 	t.Parallel()
 	for from, n := range map[string]int{
-		"file": harness.Soak(t, 2_500, 5_000, 10_000), "inline": harness.Soak(t, 1_000, 2_000, 2_000),
+		"file": harness.Soak(t, 1_500, 5_000, 10_000), "inline": harness.Soak(t, 1_000, 2_000, 2_000),
 	} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
@@ -119,20 +119,20 @@ func TestThousands(t *testing.T) {
 	}
 }
 
-// TestBoundedMemory: the memory for 10,000 items of 2 KB each does not grow with their number.
+// TestBoundedMemory: the memory for 5,000 items of 4 KB each does not grow with their number.
 func TestBoundedMemory(t *testing.T) { // not parallel: it measures the whole heap
-	w := itemworld.New(t, itemworld.Many(10_000, 2_000)).End()
+	w := itemworld.New(t, itemworld.Many(5_000, 4_000)).End()
 	peak := itemworld.Held(t, func(look func()) {
 		w.Run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-			if task.Item.Index%1000 == 0 {
+			if task.Item.Index%500 == 0 {
 				look()
 			}
 			return nil, nil
 		}, effect.Finished)
 	})
-	w.Stands("DONE done 10000 failed 0 of 10000")
+	w.Stands("DONE done 5000 failed 0 of 5000")
 	t.Logf("20 MB of results, at most %d KiB held", peak>>10)
-	if peak > 8<<20 {
+	if peak > 4<<20 {
 		t.Errorf("%d bytes held", peak)
 	}
 }

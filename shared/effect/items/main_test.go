@@ -9,6 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	harness.AtOnce(4) // some wait for a pause before a commit is repeated
 	harness.SpendMemory()
 	goleak.VerifyTestMain(m)
 }
