@@ -123,6 +123,7 @@ func (l *protocol) advance(
 	if j.Phase == job.Splitting || j.Phase == job.Ended {
 		kept := running.without("", nil, true)
 		kept.hold(j.Job)
+		kept.noteUnmatched(j.Job, operation.Instant(snapshot.ReadTime))
 		if writes := kept.changed(running, snapshot.Documents[1]); len(writes) > 0 {
 			err = l.commit(ctx, writes...)
 		}

@@ -32,6 +32,9 @@ type RunningBatches struct {
 	Wants map[string]Want `json:"wants,omitempty" firestore:"wants,omitempty"`
 	// Held has why each job is held that is, by the document id of its key: so they are found without their plans.
 	Held map[string]job.Hold `json:"held,omitempty" firestore:"held,omitempty"`
+	// Unmatched has the lines of results that answer no request [J9] of the jobs that ended with such within
+	// UnmatchedFor, by the document id of their keys: so they are found without reading what has ended.
+	Unmatched map[string]Unmatched `json:"unmatched,omitempty" firestore:"unmatched,omitempty"`
 	// Models has by its name what Gemini's refusals say of a model.
 	Models map[string]ModelQuota `json:"models,omitempty" firestore:"models,omitempty"`
 	// Others are the unfinished batches of the project that are of no part here, when Gemini's list was read last,
@@ -105,6 +108,63 @@ func (s RunningBatches) hold(j job.Job) {
 	}
 }
 
+// Unmatched are lines of a job's results that answer no request [J9].
+type Unmatched struct {
+	Lines int64 `json:"lines" firestore:"lines"`
+	// Object has the lines. It is in Storage, that of the job.
+	Storage string    `json:"storage" firestore:"storage"`
+	Object  string    `json:"object" firestore:"object"`
+	EndedAt time.Time `json:"endedAt" firestore:"endedAt"`
+}
+
+func (u Unmatched) equal(other Unmatched) bool {
+	at := u.EndedAt.Equal(other.EndedAt)
+	u.EndedAt, other.EndedAt = time.Time{}, time.Time{}
+	return at && u == other
+}
+
+const (
+	// UnmatchedFor is how long it is listed that a job has ended with lines of results that answer no request.
+	UnmatchedFor = 24 * time.Hour
+	// mostUnmatched bounds how many such jobs are listed. The one that ended first is left out then.
+	mostUnmatched = 20
+)
+
+// An UnmatchedJob is a job that has ended with lines of results that answer no request.
+type UnmatchedJob struct {
+	Job operation.Key
+	Unmatched
+}
+
+// UnmatchedJobs returns the jobs that ended within UnmatchedFor with lines of results that answer no request, the
+// last to end first.
+func (s RunningBatches) UnmatchedJobs(now time.Time) []UnmatchedJob {
+	var jobs []UnmatchedJob
+	for id, u := range s.Unmatched {
+		if now.Sub(u.EndedAt) <= UnmatchedFor {
+			jobs = append(jobs, UnmatchedJob{jobOf(id), u})
+		}
+	}
+	slices.SortFunc(jobs, func(a, b UnmatchedJob) int {
+		return cmp.Or(b.EndedAt.Compare(a.EndedAt), cmp.Compare(a.Job, b.Job))
+	})
+	return jobs
+}
+
+// noteUnmatched lists in s a job that has just ended with lines of results that answer no request.
+func (s RunningBatches) noteUnmatched(j job.Job, now time.Time) {
+	id := escapeID(string(j.Key))
+	if _, noted := s.Unmatched[id]; noted || j.Phase != job.Ended || j.Counts.Unmatched == 0 || !j.ExpireAt.IsZero() {
+		return
+	}
+	s.Unmatched[id] = Unmatched{j.Counts.Unmatched, j.Storage, j.Output.Unmatched.Name, now}
+	listed := s.UnmatchedJobs(now)
+	clear(s.Unmatched)
+	for _, u := range listed[:min(len(listed), mostUnmatched)] {
+		s.Unmatched[escapeID(string(u.Job))] = u.Unmatched
+	}
+}
+
 func sameHold(a, b job.Hold) bool { return a.Reason == b.Reason && a.At.Equal(b.At) && a.Why == b.Why }
 
 // Reserved returns how many tokens of a model the batches that run have reserved.
@@ -147,12 +207,14 @@ func (s RunningBatches) room(j job.Job, settings Settings, now time.Time) job.Ro
 	return r
 }
 
-// without returns s without the hold of a job, and without its parts that are among the open ones, or have ended. more:
-// there are further open parts, of which nothing is known.
+// without returns s without what it lists of a job, and without its parts that are among the open ones, or have ended.
+// more: there are further open parts, of which nothing is known.
 func (s RunningBatches) without(key operation.Key, open []job.Part, more bool) RunningBatches {
 	s.Parts, s.Tokens = copied(s.Parts), copied(s.Tokens)
 	s.Waiting, s.Wants, s.Models, s.Held = copied(s.Waiting), copied(s.Wants), copied(s.Models), copied(s.Held)
+	s.Unmatched = copied(s.Unmatched)
 	delete(s.Held, escapeID(string(key)))
+	delete(s.Unmatched, escapeID(string(key)))
 	maps.DeleteFunc(s.Parts, func(id string, _ time.Time) bool {
 		of, number, ok := operation.ParsePart(strings.ReplaceAll(id, ":", "/")) // a part's key has no other escape
 		known := slices.ContainsFunc(open, func(p job.Part) bool { return p.Number == number })
@@ -253,7 +315,8 @@ func (s RunningBatches) place(j job.Job, places []job.Place, stored RunningBatch
 func (s RunningBatches) changed(stored RunningBatches, doc Document) []Write {
 	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) && maps.Equal(s.Tokens, stored.Tokens) &&
 		maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) && maps.Equal(s.Wants, stored.Wants) &&
-		maps.EqualFunc(s.Models, stored.Models, ModelQuota.equal) && maps.EqualFunc(s.Held, stored.Held, sameHold) {
+		maps.EqualFunc(s.Models, stored.Models, ModelQuota.equal) && maps.EqualFunc(s.Held, stored.Held, sameHold) &&
+		maps.EqualFunc(s.Unmatched, stored.Unmatched, Unmatched.equal) {
 		return nil
 	}
 	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1

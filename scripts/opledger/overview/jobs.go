@@ -13,8 +13,9 @@ import (
 )
 
 // readJobs counts the jobs that have not ended, and reads why the newest of them start nothing: three documents for
-// each, because of its parts the first open one says enough. One more document has all that are held; of each that is
-// not among those, another says whether it still is.
+// each, because of its parts the first open one says enough. One more document has all that are held, and those that
+// ended lately with lines of results that answer no request. Of each that is held and not among the newest, another
+// says whether it still is.
 func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) error {
 	filter := ledger.Filter{Collection: operation.Jobs, States: []operation.State{operation.Pending}, Limit: most}
 	page, err := l.Operations.List(ctx, filter)
@@ -39,6 +40,14 @@ func (o *Overview) readJobs(ctx context.Context, l ledger.Reading, most int) err
 			o.stopped(progress.Progress{Key: held.Job, Hold: &held.Hold})
 		case readErr != nil && !errors.Is(readErr, ledger.ErrNoJob):
 			err = errors.Join(err, readErr)
+		}
+	}
+	for _, u := range running.UnmatchedJobs(o.At) {
+		if !slices.ContainsFunc(o.Jobs.Unmatched, func(noted UnmatchedJob) bool { return noted.Key == u.Job }) {
+			o.unmatched(progress.Progress{
+				Key: u.Job, Storage: u.Storage, Counts: job.Counts{Unmatched: u.Lines},
+				Output: job.Output{Unmatched: job.Object{Name: u.Object}},
+			})
 		}
 	}
 	return err
@@ -71,27 +80,6 @@ func (o *Overview) readStopped(ctx context.Context, l ledger.Reading, rec operat
 	o.stopped(p)
 	o.unmatched(p)
 	return nil
-}
-
-// readEndedJobs notes what is to be known of the jobs that ended lately, of the newest.
-func (o *Overview) readEndedJobs(ctx context.Context, l ledger.Reading, most int) error {
-	// Without states: the index of a collection serves it, however many other operations have ended.
-	page, err := l.Operations.List(ctx, ledger.Filter{Collection: operation.Jobs, Limit: most})
-	o.Broken = append(o.Broken, page.Broken...)
-	for _, rec := range page.Items {
-		if !rec.Settled() || o.At.Sub(rec.SettledAt) > UnmatchedFor {
-			continue
-		}
-		j, readErr := l.Jobs.Read(ctx, rec.Key)
-		if unreadable, is := errors.AsType[ledger.Broken](readErr); is {
-			o.Broken = append(o.Broken, unreadable)
-		} else if readErr == nil {
-			o.unmatched(progress.Of(j.Job, rec, nil, ledger.RunningBatches{}))
-		} else if !errors.Is(readErr, ledger.ErrNoJob) { // it may have expired
-			err = errors.Join(err, readErr)
-		}
-	}
-	return err
 }
 
 // unmatched notes a job with lines of results that answer no request.

@@ -42,27 +42,30 @@ func TestReadHeld(t *testing.T) {
 	}
 }
 
-// TestReadUnmatched: in a file a job that ended lately with lines of results that answer no request is a problem for a
-// day, with the place of the lines.
+// TestReadUnmatched: a job that ended lately with lines of results that answer no request is a problem for a day, with
+// the place of the lines.
 func TestReadUnmatched(t *testing.T) {
 	t.Parallel()
 	store, l := newLedger(t)
-	for key, ago := range map[operation.Key]time.Duration{"jobs/lately": time.Hour, "jobs/before": 25 * time.Hour} {
-		at := time.Now().Add(-ago)
-		if _, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath(key), Data: operation.Record{
-			Schema: 1, Version: 1, Key: key, Collection: operation.Jobs, State: operation.Succeeded, Registered: true,
-			CreatedAt: at, SettledAt: at,
-		}}, ledger.Write{Path: ledger.JobPath(key), Data: job.Job{
-			Schema: 2, Version: 1, Key: key, Phase: job.Ended, CreatedAt: at, Storage: "/jobs", Counts: job.Counts{Unmatched: 2},
-			Output: job.Output{Unmatched: job.Object{Name: "unmatched.jsonl", Size: 1}},
-		}}); err != nil {
-			t.Fatal(err)
-		}
+	now := time.Now()
+	if _, err := store.Commit(t.Context(), endedUnmatched(map[string]time.Time{
+		"jobs:lately": now.Add(-time.Hour), "jobs:before": now.Add(-25 * time.Hour),
+	})); err != nil {
+		t.Fatal(err)
 	}
-	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: time.Minute, Most: 10, File: true})
+	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: time.Minute, Most: 10})
 	if err != nil || len(o.Jobs.Unmatched) != 1 || o.Jobs.Unmatched[0].Key != "jobs/lately" || len(o.Problems) != 1 ||
 		o.Problems[0].Command != "opledger results jobs/lately --kind unmatched" ||
 		!strings.HasSuffix(o.Problems[0].Words, "they are in /jobs/unmatched.jsonl") {
 		t.Errorf("%+v, %+v, %v", o.Jobs, o.Problems, err)
 	}
+}
+
+// endedUnmatched lists jobs that ended with lines of results that answer no request, by the ids of their documents.
+func endedUnmatched(endedAt map[string]time.Time) ledger.Write {
+	running := ledger.RunningBatches{Schema: 2, Version: 1, Unmatched: map[string]ledger.Unmatched{}}
+	for id, at := range endedAt {
+		running.Unmatched[id] = ledger.Unmatched{Lines: 2, Storage: "/jobs", Object: "unmatched.jsonl", EndedAt: at}
+	}
+	return ledger.Write{Path: ledger.PassesCollection + "/batches", Data: running}
 }

@@ -190,13 +190,10 @@ type Jobs struct {
 	Stopped []StoppedJob `json:"stopped,omitempty"`
 	// Partial: there are more than were read, and Stopped may lack some.
 	Partial bool `json:"partial,omitempty"`
-	// Unmatched are those with lines of results that answer no request [J9]: of the newest that were read, and in a file
-	// of those that ended within UnmatchedFor.
+	// Unmatched are those with lines of results that answer no request [J9]: of the newest that were read, and of those
+	// that ended within ledger.UnmatchedFor.
 	Unmatched []UnmatchedJob `json:"unmatched,omitempty"`
 }
-
-// UnmatchedFor is how long an ended job with lines of results that answer no request stays among the problems.
-const UnmatchedFor = 24 * time.Hour
 
 // An UnmatchedJob is a job with lines of results that answer no request.
 type UnmatchedJob struct {
@@ -236,9 +233,6 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 		o.readConflicts, o.readUnregistered, o.readJobs,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
-	}
-	if options.File { // from Firestore these would be too many reads
-		err = errors.Join(err, o.readEndedJobs(ctx, r, options.Most))
 	}
 	seen := map[ledger.Path]bool{} // several lists may have the same document
 	o.Broken = slices.DeleteFunc(o.Broken, func(b ledger.Broken) bool {

@@ -37,6 +37,11 @@ func TestReads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := store.Commit(t.Context(), endedUnmatched(map[string]time.Time{
+		"jobs:a": time.Now(), "jobs:b": time.Now(), "jobs:c": time.Now().Add(-2 * ledger.UnmatchedFor),
+	})); err != nil {
+		t.Fatal(err)
+	}
 	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +56,9 @@ func TestReads(t *testing.T) {
 	}
 	if n := len(o.Jobs.Stopped); n != console.FirestoreMost {
 		t.Errorf("%d jobs need an operator: %+v", n, o.Jobs)
+	}
+	if n := len(o.Jobs.Unmatched); n != 2 {
+		t.Errorf("%d jobs ended with unmatched lines: %+v", n, o.Jobs)
 	}
 	if !o.Partial || !o.Effects.Partial || !o.Dead.Partial || !o.Intents.Partial || !o.Jobs.Partial {
 		t.Errorf("more than it read, and it does not say so: %+v", o)

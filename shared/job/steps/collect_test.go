@@ -238,6 +238,10 @@ func TestUnmatchedAlert(t *testing.T) {
 	if j, alerts := w.ended(), w.alerts(); j.Counts.Unmatched != 8 || !slices.Equal(alerts, []string{"unmatched"}) {
 		t.Errorf("%+v, alerts %v", j.Counts, alerts)
 	}
+	listed := w.running().UnmatchedJobs(w.clock.Now())
+	if len(listed) != 1 || listed[0].Lines != 8 || !strings.HasSuffix(listed[0].Object, "/unmatched.jsonl") {
+		t.Errorf("listed: %+v", listed)
+	}
 }
 
 // TestFailedBatch: a batch that failed names no result. None is missed, and its requests are sent again.

@@ -72,6 +72,9 @@ func FrozenDocuments() []Frozen {
 				Reason: job.HeldByPilot, Decided: operation.Decided{At: at(7), By: "opledger", Why: "a test"},
 				Alerted: true,
 			}},
+			Unmatched: map[string]ledger.Unmatched{"jobs:evening": {
+				Lines: 13, Storage: "gs://bucket/jobs", Object: "evening/unmatched.jsonl", EndedAt: at(2),
+			}},
 			Others: 7, ListedAt: at(3),
 		}},
 		{Kind: "intent", Data: ledger.Intent{

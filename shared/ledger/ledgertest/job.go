@@ -135,11 +135,14 @@ func (w *world) endBatch(number int) ledger.Receipt {
 }
 
 // collect performs the collect of a part, whose one request is done.
-func (w *world) collect(number int) {
+func (w *world) collect(number int) { w.collectLines(number, 0) }
+
+// collectLines is collect of a batch whose result has so many lines that answer no request.
+func (w *world) collectLines(number int, unmatched int64) {
 	w.Helper()
 	lease := w.step(batchOf(number).Key, job.StepCollect)
 	p := w.part(number)
-	p.State, p.Counts, p.Usage = job.Collected, job.Counts{Done: 1}, job.Usage{Input: 2, Output: 3}
+	p.State, p.Counts, p.Usage = job.Collected, job.Counts{Done: 1, Unmatched: unmatched}, job.Usage{Input: 2, Output: 3}
 	w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, p.Write()))
 }
 
@@ -148,6 +151,9 @@ func (w *world) finishJob() {
 	w.Helper()
 	lease, j := w.step(nightly, job.StepFinish), w.job()
 	j.Phase, j.Output.Results = job.Ended, job.Object{Name: "nightly/results.jsonl", Size: 1}
+	if j.Counts.Unmatched > 0 {
+		j.Output.Unmatched = job.Object{Name: "nightly/unmatched.jsonl", Size: 1}
+	}
 	w.must("Finish", w.ledger().Effects.Finish(w.ctx, lease, j.Write()))
 }
 

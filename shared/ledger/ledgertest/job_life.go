@@ -39,6 +39,40 @@ var jobLife = []ledgerTest{
 		equal(w, "the number [L6]", rec.Schema, 2)
 		equal(w, "parts expire", w.part(1).ExpireAt.IsZero() || j.ExpireAt.IsZero(), false)
 	}},
+	{"a job that ended with lines which answer none is listed for a day, unless it is forgotten [J9]", func(w *world) {
+		w.submitJob(1, job.Options{})
+		w.cut()
+		w.startPart(1)
+		w.endBatch(1)
+		w.collectLines(1, 2)
+		w.advance()
+		listed := func() []ledger.UnmatchedJob {
+			running, err := w.ledger().Jobs.Running(w.ctx)
+			w.must("Running", err)
+			return running.UnmatchedJobs(w.now())
+		}
+		equal(w, "listed before it has ended", len(listed()), 0)
+		w.finishJob()
+		w.advance()
+		jobs, document := listed(), ledger.Path("passes/batches")
+		if len(jobs) != 1 || jobs[0].EndedAt.IsZero() {
+			w.Fatalf("%+v", jobs)
+		}
+		equal(w, "listed", jobs[0], ledger.UnmatchedJob{Job: nightly, Unmatched: ledger.Unmatched{
+			Lines: 2, Storage: "gs://bucket/jobs", Object: "nightly/unmatched.jsonl", EndedAt: jobs[0].EndedAt,
+		}})
+		version := w.document(document).Token
+		w.store.Advance(ledger.UnmatchedFor + time.Second)
+		w.advance()
+		equal(w, "written again", w.document(document).Token, version)
+		equal(w, "listed a day later", len(listed()), 0)
+		w.name = nameOf(w, string(nightly))
+		w.finish(w.granted(publish))
+		if _, err := w.forgetJob(w.ledger()); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "of one that was forgotten", len(read[ledger.RunningBatches](w, document).Unmatched), 0)
+	}},
 	{"the effects of a job get what became of its requests, and what that cost", func(w *world) {
 		w.settings.Prices = job.Prices{"gemini-3.5-flash": {Input: 1e6, Output: 2e6}}
 		w.submitJob(2, job.Options{})
