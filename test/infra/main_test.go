@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 	if programDir, err = os.MkdirTemp("", "opledger-infra-"); err != nil {
 		panic(err)
 	}
+	harness.AtOnce(8)     // they wait for Prometheus, gcloud and the blocks of playbooks
 	harness.SpendMemory() // what is behind the folder of the program
 	// A gate that reads Secret Manager is made for a process's whole life.
 	goleak.VerifyTestMain(m,

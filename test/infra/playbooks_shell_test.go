@@ -69,6 +69,7 @@ func (s *shell) run(block string) string {
 	command.Dir = o.folder
 	command.Env = []string{
 		"PATH=" + o.folder + ":/usr/bin:/bin", "HOME=" + o.folder, "SHIFT=" + o.folder,
+		"GOGC=400", // a command ends so soon that to collect its garbage only costs: a quarter of its time
 		"CURL_CA_BUNDLE=" + filepath.Join(o.folder, "site.pem"),
 		"SECRET_MANAGER_EMULATOR_HOST=" + o.secrets.Addr(), "PUBSUB_EMULATOR_HOST=" + o.topic.addr, "GCLOUD=" + o.gcloud,
 	}
