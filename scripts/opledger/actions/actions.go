@@ -44,6 +44,8 @@ type Actions struct {
 	EndPause func(context.Context, ledger.Decision) (ended bool, err error)
 	// LookEvery is how often the outcomes of effects are looked for that were asked for; 0: every 2 s.
 	LookEvery time.Duration
+	// StoreFlag ends a command that is suggested, as [phrase.StoreFlag] makes it.
+	StoreFlag string
 	// By is the operator whom a page proposes to record.
 	By string
 }
@@ -143,8 +145,8 @@ func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decisi
 		return Decision{}, "", err
 	}
 	if !cancel.Supports(key) {
-		return Decision{}, "", fmt.Errorf("cancelling %s: %w; opledger abandon NAME stops waiting for it", key,
-			cancel.ErrUnsupported)
+		return Decision{}, "", fmt.Errorf("cancelling %s: %w; opledger abandon %s%s stops waiting for it", key,
+			cancel.ErrUnsupported, phrase.ShellWord(string(key)), a.StoreFlag)
 	}
 	stands, words, err := a.decide(ctx, d, "the cancellation of "+string(key), "requested",
 		func() (operation.Decided, error) { return a.Ledger.Operations.RequestCancel(ctx, key, d) })
@@ -161,7 +163,7 @@ func (a *Actions) Cancel(ctx context.Context, key operation.Key, d ledger.Decisi
 	}
 	words += fmt.Sprintf("; Gemini was asked, and %s is %s until Gemini says how it ended", what, rec.State)
 	if rec.DueAt.IsZero() { // it was abandoned, or is not registered
-		words += "; no pass looks it up: opledger reconcile " + phrase.ShellWord(string(key)) + " does"
+		words += "; no pass looks it up: opledger reconcile " + phrase.ShellWord(string(key)) + a.StoreFlag + " does"
 	}
 	return stands, words, nil
 }

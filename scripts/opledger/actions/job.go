@@ -52,7 +52,7 @@ func (a *Actions) Pause(ctx context.Context, key operation.Key, d ledger.Decisio
 		return Decision{}, "", err
 	}
 	return stands, words + "; nothing more is started until opledger resume " + phrase.ShellWord(string(key)) +
-		"; what runs goes on, and is collected", nil
+		a.StoreFlag + "; what runs goes on, and is collected", nil
 }
 
 // Resume records who lets a job go on that is held, and why. Of one that is not held nothing is recorded.
@@ -138,7 +138,8 @@ func (a *Actions) Release(ctx context.Context, part operation.Key, d ledger.Deci
 		return a.Ledger.Jobs.Release(ctx, part, d)
 	})
 	if errors.Is(err, ledger.ErrNotRunning) {
-		err = fmt.Errorf("%w; opledger show %s shows it, and there is nothing to release", err, phrase.Safe(string(part)))
+		err = fmt.Errorf("%w; opledger show %s%s shows it, and there is nothing to release", err,
+			phrase.ShellWord(string(part)), a.StoreFlag)
 	}
 	return stands, words, err
 }

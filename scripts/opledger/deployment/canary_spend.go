@@ -121,7 +121,7 @@ func (f *canarySpend) submit(ctx context.Context, s *submit.Submitter, redactor 
 		InlinedRequests: []*genai.InlinedRequest{{Contents: genai.Text("Answer with one word: ok")}},
 	}, &genai.CreateBatchJobConfig{DisplayName: canary.JobKind, WebhookConfig: &genai.WebhookConfig{Uris: uris}})
 	if err != nil {
-		return submitted.Name, errors.New(redactor.Text(err.Error()) + submission.WhatNext(submitted, err))
+		return submitted.Name, errors.New(redactor.Text(err.Error()) + submission.WhatNext(submitted, err, ""))
 	}
 	return submitted.Name, nil
 }

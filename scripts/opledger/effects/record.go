@@ -30,9 +30,9 @@ func recordOrAlerts(ctx context.Context, l *ledger.Ledger, key operation.Key) (o
 }
 
 // noEffect says that an operation has no effect of that name, and suggests one of its effects or of
-// others. more follows the name.
-func noEffect(rec operation.Record, name, more string, others ...string) error {
+// others, or the command that ends with store. more follows the name.
+func noEffect(rec operation.Record, name, more, store string, others ...string) error {
 	suggestion := cmp.Or(diag.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...)),
-		"; opledger show "+phrase.ShellWord(string(rec.Key))+" shows those it has")
+		"; opledger show "+phrase.ShellWord(string(rec.Key))+store+" shows those it has")
 	return fmt.Errorf("%s has no effect %s%s%s", phrase.Safe(string(rec.Key)), diag.Quote(name), more, suggestion)
 }

@@ -51,7 +51,7 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			"  opledger replay --dead --job-kind 'nightly-*' --yes",
 		Args: replayArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			selection.rerun = cmd.Flags().Changed("rerun")
+			selection.rerun, selection.store = cmd.Flags().Changed("rerun"), open.NamedFlag(outside)
 			nonce, nonceErr := chooseNonce(selection.rerun, rerun)
 			settings, where, err := open.Parse[open.WriterSettings](outside)
 			if !where.IsFile() && where.Topic == "" && err == nil {

@@ -38,8 +38,8 @@ func (s replaySelection) noneOf(rec operation.Record) string {
 	case s.dead:
 		return key + " has no dead effect"
 	case rec.Version > 0 && !rec.Registered:
-		return fmt.Sprintf("%s is not registered, so it has no effects; opledger register %s registers it", key,
-			phrase.ShellWord(string(rec.Key)))
+		return fmt.Sprintf("%s is not registered, so it has no effects; opledger register %s%s registers it", key,
+			phrase.ShellWord(string(rec.Key)), s.store)
 	case rec.Version > 0 && !rec.Settled():
 		return fmt.Sprintf("%s is %s; its effects are planned when it ends", key, rec.State)
 	case len(rec.Effects) == 0:

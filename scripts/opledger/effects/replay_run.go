@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/effect"
@@ -31,7 +32,8 @@ func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error
 		if err != nil {
 			return err
 		}
-		err = noEffect(rec, target.Effect, ", nor does OPLEDGER_EFFECTS name it for this command", rules...)
+		err = noEffect(rec, target.Effect, ", nor does OPLEDGER_EFFECTS name it for this command", open.NamedFlag(r.outside),
+			rules...)
 		if r.topic == "" {
 			return err
 		}

@@ -31,6 +31,7 @@ type replaySelection struct {
 	receiver          string // the host that gets the effects; empty: any
 	now               bool   // a back-off ends
 	filter            ledger.Filter
+	store             string    // what commands end with
 	after             time.Time // only what ended, or with dead: died, later
 }
 
@@ -193,7 +194,7 @@ func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]rep
 	case s.effect == "" || planned || s.dead:
 		return s.targets(rec), s.noneOf(rec), nil
 	case s.rerun || strings.Contains(s.effect, "@"):
-		return nil, "", noEffect(rec, s.effect, "")
+		return nil, "", noEffect(rec, s.effect, "", s.store)
 	case !rec.Registered:
 		return nil, "", fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered)
 	case !rec.Settled():

@@ -57,7 +57,8 @@ func TestReplayNothing(t *testing.T) {
 		{[]string{"batches/p"}, pending},
 		{[]string{"batches/p", "--rerun", "--yes"}, pending},
 		{[]string{"batches/u"},
-			"batches/u is not registered, so it has no effects; opledger register batches/u registers it"},
+			"batches/u is not registered, so it has no effects; opledger register batches/u --store " + f.Store() +
+				" registers it"},
 		{[]string{"batches/a", "--effect", "log"}, "the effect log of batches/a is done; --rerun runs it once more"},
 		{[]string{"batches/a", "--dead"}, "batches/a has no dead effect"},
 		{[]string{"--dead"}, "no selected effect is dead"},

@@ -45,7 +45,7 @@ func NewWaive(outside terminal.Environment) *cobra.Command {
 				if errors.Is(err, ledger.ErrNotFound) {
 					rec, readErr := recordOrAlerts(cmd.Context(), a.Ledger, key)
 					if err = readErr; err == nil {
-						err = noEffect(rec, s.effect, "")
+						err = noEffect(rec, s.effect, "", a.StoreFlag)
 					}
 				}
 				return stands.JSON("waived", waivedFields(key, s.effect)), words, err

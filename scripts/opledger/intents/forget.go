@@ -41,7 +41,8 @@ func forgetIntent(ctx context.Context, outside terminal.Environment, l *ledger.L
 	}
 	switch err := l.Intents.CanForget(ctx, intent); {
 	case errors.Is(err, ledger.ErrIntentInUse):
-		return fmt.Errorf("%w; opledger forget %s deletes both", err, intent.Operation)
+		return fmt.Errorf("%w; opledger forget %s%s deletes both", err, phrase.ShellWord(string(intent.Operation)),
+			open.NamedFlag(outside))
 	case err != nil:
 		return err
 	}

@@ -129,7 +129,7 @@ func Write(
 	if err != nil {
 		return Writer{}, errors.Join(err, store.Close())
 	}
-	options.Log, options.FollowPause = logging.New(outside.Err, ""), true
+	options.Log, options.FollowPause, options.StoreFlag = logging.New(outside.Err, ""), true, where.Named()
 	options.WakeForSteps = func(ctx context.Context) error {
 		_, err := where.AskServe(ctx, "/sweep", nil)
 		if err != nil {

@@ -26,7 +26,8 @@ func NewAbandon(outside terminal.Environment) *cobra.Command {
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				stands, words, err := a.Abandon(cmd.Context(), key, d.Decision)
 				if cancel.Supports(key) {
-					words += "; Gemini goes on with it: opledger cancel " + phrase.ShellWord(string(key)) + " has it cancelled"
+					words += "; Gemini goes on with it: opledger cancel " + phrase.ShellWord(string(key)) + a.StoreFlag +
+						" has it cancelled"
 				}
 				return stands.JSON("abandoned", map[string]any{"operation": key}), words, err
 			})

@@ -47,7 +47,7 @@ func TestCancelTells(t *testing.T) {
 	cancel := func(name string) []string { return []string{"cancel", name, "--reason", "r", "--by", "kim"} }
 	f.Register("batches/a", "models/veo/operations/v")
 	commandtest.Run(t, variables, cancel("models/veo/operations/v")...).Want(t, terminal.ExitFailed,
-		"no operation of this kind can be cancelled at Gemini; opledger abandon NAME stops waiting for it").Complaint(t)
+		"no operation of this kind can be cancelled at Gemini; opledger abandon operations/v stops").Complaint(t)
 	commandtest.Run(t, variables, cancel("batches/none")...).Want(t, terminal.ExitFailed, "opledger list").Complaint(t)
 	name := commandtest.Batch(t, sim, "job", geminisim.StateRunning)
 	commandtest.Run(t, variables, "register", name).Want(t, terminal.ExitDone)

@@ -67,8 +67,8 @@ func agreeToRelease(ctx context.Context, outside terminal.Environment, p job.Par
 	case outside.Yes, p.Released != nil:
 		return nil
 	case !running:
-		return fmt.Errorf("%w: it is %s; opledger show %s shows it, and there is nothing to release", ledger.ErrNotRunning,
-			p.State, phrase.Safe(string(p.Key)))
+		return fmt.Errorf("%w: it is %s; opledger show %s%s shows it, and there is nothing to release",
+			ledger.ErrNotRunning, p.State, phrase.ShellWord(string(p.Key)), open.NamedFlag(outside))
 	}
 	question := fmt.Sprintf("%s, %s, %s. %s. Release it?", phrase.Safe(string(p.Key)), p.State, batch,
 		actions.AboutRelease)

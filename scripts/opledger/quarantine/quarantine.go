@@ -3,6 +3,7 @@ package quarantine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -22,10 +23,10 @@ func New(outside terminal.Environment) *cobra.Command {
 	}, newList(outside), newShow(outside), newRetry(outside), newResolve(outside))
 }
 
-// withQuarantineRemedy adds which command lists the quarantined deliveries.
-func withQuarantineRemedy(err error) error {
+// withQuarantineRemedy adds which command lists the quarantined deliveries. It ends with store.
+func withQuarantineRemedy(err error, store string) error {
 	if errors.Is(err, ledger.ErrNotFound) {
-		return errors.New("no such delivery is in quarantine; opledger quarantine list shows those that are")
+		return fmt.Errorf("no such delivery is in quarantine; opledger quarantine list%s shows those that are", store)
 	}
 	return err
 }

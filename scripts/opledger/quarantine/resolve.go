@@ -83,7 +83,7 @@ func resolveDelivery(
 	ctx context.Context, a *actions.Actions, id string, d ledger.Decision,
 ) (stands actions.Decision, words string, err error) {
 	stands, words, err = a.ResolveQuarantined(ctx, id, d)
-	return stands, words, withQuarantineRemedy(err)
+	return stands, words, withQuarantineRemedy(err, a.StoreFlag)
 }
 
 func deliveryFields(id string) map[string]any { return map[string]any{"delivery": id} }

@@ -51,7 +51,8 @@ func retryQuarantined(ctx context.Context, outside terminal.Environment, l *ledg
 	for _, id := range ids {
 		receipt, words, err := (&actions.Actions{Ledger: l}).Retry(ctx, id)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", phrase.Safe(id), withQuarantineRemedy(err)))
+			problems = append(problems, fmt.Errorf("%s: %w", phrase.Safe(id),
+				withQuarantineRemedy(err, open.NamedFlag(outside))))
 			continue
 		}
 		retried = append(retried, retriedJSON{id, receipt.Outcome, receipt.Reason, receipt.Key, receipt.State})

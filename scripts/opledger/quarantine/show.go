@@ -33,7 +33,7 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			var body []byte
 			err := open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) (err error) {
 				q, body, err = l.Quarantine.Read(cmd.Context(), args[0])
-				return withQuarantineRemedy(err)
+				return withQuarantineRemedy(err, open.NamedFlag(outside))
 			})
 			if err != nil {
 				return err

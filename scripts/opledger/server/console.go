@@ -26,6 +26,7 @@ import (
 func (s *Server) Actions() *actions.Actions {
 	a := &actions.Actions{
 		Ledger: s.Ledger, Send: s.send, Elsewhere: s.elsewhere(), By: s.options.Operator,
+		StoreFlag: phrase.StoreFlag(s.options.StoreFlag),
 		Storage: func(name string) (storage.Storage, error) {
 			return storage.Open(name, s.settings.Handlers.StorageEmulator)
 		},

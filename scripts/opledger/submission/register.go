@@ -66,7 +66,8 @@ func register(ctx context.Context, outside terminal.Environment, registration le
 	}
 	if result.Withheld > 0 {
 		outside.Note("effects withheld: %d, because it ended more than OPLEDGER_RETENTION ago; "+
-			"opledger replay %s --effect EFFECT runs one", result.Withheld, phrase.ShellWord(string(result.Record.Key)))
+			"opledger replay %s --effect EFFECT%s runs one", result.Withheld, phrase.ShellWord(string(result.Record.Key)),
+			open.NamedFlag(outside))
 	}
 	return outside.Print(registerfn.Answer(result), "%s %s, %s%s", result.Record.Key, became(result), result.Record.State,
 		mergedWords(result.Merged))

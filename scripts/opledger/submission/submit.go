@@ -161,7 +161,7 @@ func (f *submitFlags) report(
 			errors.Is(err, operation.ErrSubmission) {
 			return terminal.Usage(what)
 		}
-		what = fmt.Errorf("%w%s", what, WhatNext(submitted, err))
+		what = fmt.Errorf("%w%s", what, WhatNext(submitted, err, open.NamedFlag(outside)))
 		if unstored(err) {
 			return terminal.Unread(what)
 		}
@@ -190,21 +190,22 @@ func unstored(err error) bool {
 	return !known && terminal.ExitCode(err) == terminal.ExitUnread
 }
 
-// WhatNext says after an error what is recorded, and what to do.
-func WhatNext(submitted submit.Submitted, err error) string {
+// WhatNext says after an error what is recorded, and what to do. Its commands end with store.
+func WhatNext(submitted submit.Submitted, err error, store string) string {
 	id := submitted.CorrelationID
 	switch {
 	case errors.Is(err, submit.ErrUnregistered):
 		return fmt.Sprintf(". It runs. Its intent %s is recorded, so that its event or reconcile registers it; "+
-			"to do it now: opledger register %s --correlation-id %s", id, phrase.Safe(submitted.Name), id)
+			"to do it now: opledger register %s --correlation-id %s%s", id, phrase.ShellWord(submitted.Name),
+			phrase.ShellWord(id), store)
 	case errors.Is(err, submit.ErrUnanswered):
 		return fmt.Sprintf(". Its intent %s is recorded: if it runs, its event or, for a batch, reconcile registers it. "+
-			"Submitting it under another id may start it twice; opledger intent list shows what is waited for", id)
+			"Submitting it under another id may start it twice; opledger intent list%s shows what is waited for", id, store)
 	case errors.Is(err, submit.ErrUncertain) && !submitted.WaitUntil.IsZero():
 		return ". Nothing was submitted now. Repeat the command: it then finds the batch, or submits it"
 	case errors.Is(err, submit.ErrUncertain):
 		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event binds the intent %s: see opledger "+
-			"intent list. If you are sure that it does not run, submit it under another --correlation-id", id)
+			"intent list%s. If you are sure that it does not run, submit it under another --correlation-id", id, store)
 	case errors.Is(err, submit.ErrRefused):
 		return fmt.Sprintf(". Nothing runs: fix that and submit it again, also under the same --correlation-id %s", id)
 	default:
