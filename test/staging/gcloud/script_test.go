@@ -31,9 +31,35 @@ var root = sync.OnceValues(func() (string, error) {
 	return dir, err
 })
 
+// programs is a folder with ask and check, the real programs of scripts/stage, each built once.
+var programs string
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "opledger-gcloud-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+func built(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(programs, name)
+		return path, harness.Build("../../..", "./scripts/stage/"+name, path)
+	})
+}
+
+var asking, checking = built("ask"), built("check")
+
 // tables is the output of scripts/stage/ask tables.
 var tables = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage/ask", "tables").Output()
+	program, err := asking()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(program, "tables").Output()
 	return string(out), err
 })
 

@@ -46,12 +46,9 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// goWithTables is the go command for bash, but for the tables, which it has printed before: each
-// start of it loads some hundred packages.
-const goWithTables = `() {
-	[ "$*" = 'run ./scripts/stage/ask tables' ] || { command go "$@"; return; }
-	printf %s "$TABLES"
-}`
+// goOfBuilt is the go command for bash, which runs what was built before: each start of the real one loads some
+// hundred packages.
+const goOfBuilt = `() { "$PROGRAMS/${2##*/}" "${@:3}"; }`
 
 // TestSettingsAreCheckedByTheCode: the same, checked by the real program.
 func TestSettingsAreCheckedByTheCode(t *testing.T) {
@@ -60,9 +57,10 @@ func TestSettingsAreCheckedByTheCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := tables()
-	if err != nil {
-		t.Fatal(err)
+	for _, build := range []func() (string, error){asking, checking} {
+		if _, err := build(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct {
 		set  []string
@@ -77,7 +75,7 @@ func TestSettingsAreCheckedByTheCode(t *testing.T) {
 		for _, set := range c.set {
 			command.Args = append(command.Args, "--set", set)
 		}
-		command.Dir, command.Env = dir, append(os.Environ(), "BASH_FUNC_go%%="+goWithTables, "TABLES="+text)
+		command.Dir, command.Env = dir, append(os.Environ(), "BASH_FUNC_go%%="+goOfBuilt, "PROGRAMS="+programs)
 		var stderr bytes.Buffer
 		command.Stderr = &stderr
 		out, _ := command.Output()
