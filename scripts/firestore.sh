@@ -38,15 +38,24 @@ field_pattern() {
 unindexed_pattern() { printf '^%s %s    ' "$1" "${2/\*/[*]}"; }
 expiry_pattern() { printf '^%s %s    (CREATING|ACTIVE)$' "$1" "$2"; }
 
-# unready LIST PATTERN prints the states of what matches in a list that are not those of something that serves; nothing if all are,
-# or if nothing matches. READY is an index that serves, ACTIVE a TTL policy. The states are in the last column of composite indexes,
-# whose second is a scope in capitals, and in the last two of fields.
+# unready LIST PATTERN keeps in the variable text the states of what matches in a list that are not those of something that serves;
+# nothing if all are, or if nothing matches. READY is an index that serves, ACTIVE a TTL policy. The states are in the last column
+# of composite indexes, whose second is a scope in capitals, and in the last two of fields.
 unready() {
-  pattern=$2 awk '$0 ~ ENVIRON["pattern"] {
-    n = split($0, column, / /)
-    m = split($2 ~ /^[A-Z_]+$/ ? column[n] : column[n - 1] "," column[n], state, /,/)
-    for (i = 1; i <= m; i++) if (state[i] !~ /^(READY|ACTIVE|)$/ && !seen[state[i]]++) { printf "%s%s", separator, state[i]; separator = "," }
-  }' <<<"$1"
+  local line second states state IFS=$'\n'
+  text=''
+  set -f
+  for line in $1; do
+    [[ $line =~ $2 ]] || continue
+    states=${line##* } second=${line#* }
+    [[ ${second%% *} =~ ^[A-Z_]+$ ]] || line=${line% *} states=${line##* },$states
+    IFS=,
+    for state in $states; do
+      [[ -z $state || $state =~ ^(READY|ACTIVE)$ || ,$text, == *,"$state",* ]] || text+=${text:+,}$state
+    done
+    IFS=$'\n'
+  done
+  set +f
 }
 
 # make_index makes one index of several fields.

@@ -136,6 +136,7 @@ func environ(set []string) []string {
 	// Python compiles a file once for all processes: ours into __pycache__, which git ignores. In a folder of the test's
 	// own it would compile its standard library, too.
 	kept = append(kept, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PYTHONPATH="+packageDir(),
-		"PYTHONDONTWRITEBYTECODE=", "PYTHONPYCACHEPREFIX=")
+		"PYTHONDONTWRITEBYTECODE=", "PYTHONPYCACHEPREFIX=",
+		"GOGC=400") // of opledger: a quarter of a start is that it collects garbage
 	return append(kept, set...)
 }
