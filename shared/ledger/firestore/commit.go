@@ -34,7 +34,7 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.To
 		}
 		add(batch)
 	}
-	bounded, cancel := context.WithTimeout(ctx, commitTimeout)
+	bounded, cancel := context.WithTimeout(ctx, s.commitTimeout)
 	defer cancel()
 	var sent attempts
 	results, err := batch.Commit(sent.count(bounded))

@@ -21,7 +21,8 @@ import (
 // A Store is a ledger.Store in a Firestore database. Any number of processes may share the
 // database.
 type Store struct {
-	client *cloud.Client // closes its connection, also one to an emulator
+	client        *cloud.Client // closes its connection, also one to an emulator
+	commitTimeout time.Duration // see the constant
 }
 
 var _ ledger.Store = (*Store)(nil)
@@ -52,7 +53,7 @@ func Open(ctx context.Context, projectID, databaseID string, opts ...option.Clie
 		err = errors.Join(err, release())
 		return nil, fmt.Errorf("opening Firestore database %s of project %q: %w", databaseID, projectID, err)
 	}
-	return &Store{client: client}, nil
+	return &Store{client: client, commitTimeout: commitTimeout}, nil
 }
 
 // Close closes the client.

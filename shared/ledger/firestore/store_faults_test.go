@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -106,8 +107,16 @@ func TestAStoreThatIsDown(t *testing.T) {
 	})
 	t.Run("no deadline", func(t *testing.T) {
 		t.Parallel()
+		if firestore.CommitTimeout > 10*time.Second {
+			t.Errorf("a commit is repeated for %v, which is longer than most callers wait", firestore.CommitTimeout)
+		}
 		store := opened(t, inject(down...).dial())
+		store.RepeatCommitsFor(300 * time.Millisecond)
+		began := time.Now()
 		_, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
+		if took := time.Since(began); took > 30*time.Second { // the client itself repeats it for a minute
+			t.Errorf("it took %v", took)
+		}
 		if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Commit: %v, want ErrUnavailable alone", err)
 		}
