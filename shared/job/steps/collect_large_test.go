@@ -56,12 +56,11 @@ func (r *largeResult) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestCollectLarge: a result for which one attempt has not the time is collected over several: those that are told
-// to stop, and one whose time is over. Each goes on behind what is stored, and none holds more of it in memory.
+// TestCollectLarge: a result for which one attempt has not the time is collected over several, which are told to stop.
+// Each goes on behind what is stored, and none holds more of it in memory.
 func TestCollectLarge(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
-	var over func(items context.Context)
 	read, least, most := 0, uint64(0), uint64(0)
-	measure := func(n int) {
+	attempts := collectLarge(t, largeLines, -1, func(n int) {
 		if read += n; read%(1<<20) >= n {
 			return
 		}
@@ -72,7 +71,25 @@ func TestCollectLarge(t *testing.T) { //nolint:paralleltest // it measures the m
 			least = m.HeapAlloc
 		}
 		most = max(most, m.HeapAlloc)
+	})
+	if grown := int64(most) - int64(least); grown > 4<<20 { //nolint:gosec // of this process
+		t.Errorf("the memory grew by %d bytes while %d attempts read a result of %d", grown, attempts, largeLines*largeLine)
+	} else {
+		t.Logf("%d attempts read %d MB; the memory grew by %d kB at most", attempts, read/1_000_000, grown/1_000)
 	}
+}
+
+// TestCollectTimeOver: an attempt whose time is over leaves what it stored to the next.
+func TestCollectTimeOver(t *testing.T) {
+	t.Parallel() // it waits for that
+	collectLarge(t, largeLines/2, 1, func(int) {})
+}
+
+// collectLarge collects a result of so many lines, calls seen with the bytes of each read, and returns how many
+// attempts that took. They are told to stop, but for one of this number, whose time is over.
+func collectLarge(t *testing.T, lines, timed int, seen func(n int)) (attempts int) {
+	t.Helper()
+	var over func(items context.Context)
 	share := 0 // what this attempt can read
 	w := newWorld(t, setting{
 		sim:     geminisim.Config{Folder: t.TempDir()},
@@ -83,7 +100,7 @@ func TestCollectLarge(t *testing.T) { //nolint:paralleltest // it measures the m
 				if err == nil && strings.HasSuffix(r.URL.Path, ":download") {
 					answer.ContentLength = -1
 					answer.Body = &largeResult{
-						Closer: answer.Body, from: bufio.NewReader(answer.Body), left: share, seen: measure,
+						Closer: answer.Body, from: bufio.NewReader(answer.Body), left: share, seen: seen,
 						over: func() { over(r.Context()) },
 					}
 				}
@@ -91,15 +108,15 @@ func TestCollectLarge(t *testing.T) { //nolint:paralleltest // it measures the m
 			})
 		},
 	})
-	w.started(requests(largeLines), job.Options{MaxRequestsPerBatch: largeLines})
+	w.started(requests(lines), job.Options{MaxRequestsPerBatch: int64(lines)})
 	collect := ledger.Message{Operation: w.part(1).Batch, Effect: job.StepCollect}
-	attempts, stored := 0, 0
+	stored := 0
 	for outcome := effect.Continued; outcome == effect.Continued; attempts++ {
 		if attempts == 20 {
 			t.Fatalf("after %d attempts the part is %+v", attempts, w.part(1))
 		}
 		share += attemptRead
-		outcome = w.largeAttempt(collect, attempts == 1, &over)
+		outcome = w.largeAttempt(collect, attempts == timed, &over)
 		p := w.part(1)
 		if outcome == effect.Continued && (len(p.Final) <= stored || p.State != job.Started) {
 			t.Errorf("attempt %d stored nothing: %d objects, then %d", attempts+1, stored, len(p.Final))
@@ -107,26 +124,23 @@ func TestCollectLarge(t *testing.T) { //nolint:paralleltest // it measures the m
 		stored = len(p.Final)
 		w.outbox.Drain()
 	}
-	if attempts < 5 || w.part(1).State != job.Collected && w.part(1).State != job.Consumed {
-		t.Errorf("after %d attempts the part is %s", attempts, w.part(1).State)
+	if least := lines * largeLine / attemptRead; attempts < least || w.part(1).State != job.Collected &&
+		w.part(1).State != job.Consumed {
+		t.Errorf("after %d attempts, of at least %d, the part is %s", attempts, least, w.part(1).State)
 	}
 	for _, object := range w.part(1).Final {
 		if object.Size > largeChunk+2*largeLine {
 			t.Errorf("%s has %d bytes", object.Name, object.Size)
 		}
 	}
-	if grown := int64(most) - int64(least); grown > 4<<20 { //nolint:gosec // of this process
-		t.Errorf("the memory grew by %d bytes while %d attempts read a result of %d", grown, attempts, largeLines*largeLine)
-	} else {
-		t.Logf("%d attempts read %d MB; the memory grew by %d kB at most", attempts, read/1_000_000, grown/1_000)
-	}
 	w.settle()
-	if j := w.ended(); j.Counts.Done != largeLines || j.Output.Results.Size < largeLines*largeLine {
+	if j := w.ended(); j.Counts.Done != int64(lines) || j.Output.Results.Size < int64(lines*largeLine) {
 		t.Errorf("the job has %+v, and %d bytes", j.Counts, j.Output.Results.Size)
 	}
-	if p := w.part(1); len(files.Objects(p, files.Results)) < 4*largeLines*largeLine/largeChunk/5 {
+	if p := w.part(1); len(files.Objects(p, files.Results)) < 4*lines*largeLine/largeChunk/5 {
 		t.Errorf("%d objects have the result", len(p.Final))
 	}
+	return attempts
 }
 
 // largeAttempt runs one attempt at a collect. It is told to stop, or its time is over, once its share was read.

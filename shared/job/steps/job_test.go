@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // faults are all that a simulated batch can meet, but what stops a part for an operator.
@@ -31,11 +32,11 @@ func faults() geminisim.Faults {
 // line, with the answer to it, and was sent no more often than allowed [J2, J4, J5, J7, J9].
 func TestEachRequestOnce(t *testing.T) {
 	t.Parallel()
-	for _, seed := range []uint64{1, 2} {
+	for _, seed := range harness.Soak(t, []uint64{2}, []uint64{1, 2}, []uint64{1, 2, 3, 4, 5, 6}) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setting{
-				sim: geminisim.Config{Seed: seed, Faults: faults(), Poison: "About k0777"}, bucket: seed == 2,
+				sim: geminisim.Config{Seed: seed, Faults: faults(), Poison: "About k0777"}, bucket: seed%2 == 0,
 			})
 			w.submit(requests(2000), job.Options{MaxAttempts: 3}) // with fewer some world meets no lost creation
 			w.settle()

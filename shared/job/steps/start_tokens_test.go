@@ -31,7 +31,7 @@ func (w *world) enqueued() (tokens int64, oldest string) {
 func TestNightAtQuota(t *testing.T) {
 	t.Parallel()
 	const quota = 3000
-	n := harness.Soak(t, 1000, 2000, 2000)
+	n := harness.Soak(t, 800, 2000, 2000)
 	w := newWorld(t, setting{
 		held: true, tokens: job.Quotas{flash: quota}, sim: geminisim.Config{Quotas: geminisim.Quotas{EnqueuedTokens: quota}},
 	})
