@@ -20,7 +20,7 @@ AsyncOpledger has the same calls for asyncio. Verifier and Inbox are for those w
 3.10 and the standard library, nothing else.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._client import Jobs, Opledger
 from ._errors import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ._async import AsyncJobs, AsyncOpledger
 else:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """Imports asyncio only where it is used: it is a third of what this package takes to import."""
         if name not in ("AsyncJobs", "AsyncOpledger"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
