@@ -175,8 +175,10 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 		return errors.Join(r.report(run, true), err)
 	}
 	err = r.send(ctx, run, len(run.targets))
-	if r.left && r.server.Wake(ctx) != nil || r.left && r.paused {
-		r.noWait = true
+	var unasked error
+	if err == nil && r.left {
+		unasked = r.server.Wake(ctx)
+		r.noWait = r.noWait || r.paused || unasked != nil
 	}
 	waits := !r.here() && !r.noWait
 	switch {
@@ -186,6 +188,9 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 		err = r.wait(waiting, run, indices(len(run.targets)))
 	case err == nil && r.left:
 		_, err = r.look(ctx, run, indices(run.sent))
+	}
+	if err == nil && unasked != nil && !r.paused {
+		err = fmt.Errorf("not done: %w; start opledger serve%s with its variables", unasked, open.NamedFlag(r.outside))
 	}
 	if err == nil && (waits || r.here()) {
 		err = r.undone(run.targets)

@@ -119,8 +119,8 @@ func TestFreshShellReplays(t *testing.T) {
 		t.Errorf("%s\n%s", got, said.Out)
 	}
 	s.Stop()
-	said = commandtest.Run(t, nil, "replay", "--dead", "--yes", "--store", f.Store()).Want(t, terminal.ExitDone,
-		"no opledger serve runs on this ledger")
+	said = commandtest.Run(t, nil, "replay", "--dead", "--yes", "--store", f.Store()).Want(t, terminal.ExitFailed,
+		"not done: no opledger serve runs on this ledger", "start opledger serve --store")
 	if got := statuses(f, "batches/b")["publish"]; got != operation.EffectOpen ||
 		!strings.Contains(said.Out, "batches/b  publish  open\nleft 1 effect of 1 operation to serve") {
 		t.Errorf("without serve: %s\n%s", got, said.Out)

@@ -140,17 +140,21 @@ func (a ServeAddress) refuses(ctx context.Context) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// ErrNoServe: no serve runs on the ledger.
-var ErrNoServe = errors.New("no opledger serve runs on this ledger")
+// ErrNoServe: no serve runs on the ledger. ErrServeGone, which wraps it: one did, and did not end in order.
+var (
+	ErrNoServe   = errors.New("no opledger serve runs on this ledger")
+	ErrServeGone = fmt.Errorf("%w: it crashed, or was killed", ErrNoServe)
+)
 
 // AskServe sends a POST to a serve that runs on the ledger, and returns its answer. body is sent as JSON; nil: none is.
-// The error is ErrNoServe where none runs, with ErrNotOwn where one of another user may, and a *SilentServeError where
-// it does not answer. It wraps an *httpfunc.Error where serve refused.
+// The error is ErrNoServe, or ErrServeGone, where none runs, with ErrNotOwn where one of another user may, and a
+// *SilentServeError where it does not answer. It wraps an *httpfunc.Error where serve refused.
 func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, error) {
 	client := newServeClient()
 	defer client.CloseIdleConnections()
 	var silent *SilentServeError
 	var foreign error
+	none := ErrNoServe
 	for _, file := range l.addressFiles() {
 		address, err := readAddress(file)
 		if errors.Is(err, ErrNotOwn) {
@@ -161,6 +165,9 @@ func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, 
 		}
 		if hangs, ok := errors.AsType[*SilentServeError](err); ok && silent == nil {
 			silent = hangs
+		}
+		if errors.Is(err, errAnother) {
+			none = ErrServeGone
 		}
 		if err != nil {
 			continue // another one may answer
@@ -177,7 +184,7 @@ func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, 
 	case foreign != nil:
 		return nil, fmt.Errorf("%w that this user may ask: %w; run the command as the user of serve", ErrNoServe, foreign)
 	}
-	return nil, ErrNoServe
+	return nil, none
 }
 
 // Serve asks the serve that works on the ledger's file what it cannot perform now, and says whether one answers. Of
@@ -193,6 +200,8 @@ func (l Location) Serve(ctx context.Context) overview.Serve {
 		return overview.Serve{State: overview.ServeSilent, URL: silent.URL}
 	case errors.Is(err, ErrNotOwn):
 		return overview.Serve{}
+	case errors.Is(err, ErrServeGone):
+		return overview.Serve{State: overview.ServeGone}
 	case errors.Is(err, ErrNoServe):
 		return overview.Serve{State: overview.ServeNone}
 	}

@@ -243,7 +243,7 @@ func TestServe(t *testing.T) {
 	left("killed", "http://127.0.0.1:1", 0o600)
 	left("another", another.URL, 0o600)
 	left("notes", "", 0o600)
-	want(overview.Serve{State: overview.ServeNone})
+	want(overview.Serve{State: overview.ServeGone})
 	left("theirs", "http://127.0.0.1:1", 0o644)
 	want(overview.Serve{})
 	for _, name := range []string{"killed", "another"} {

@@ -19,14 +19,14 @@ func NewAbandon(outside terminal.Environment) *cobra.Command {
 		Short: "Stop waiting for an operation",
 		Long: "Stops waiting for a pending operation: it is no longer looked up, and raises no more alerts. Its\n" +
 			"state stays, and a completion that arrives later is still applied. Who decided, when and why is\n" +
-			"recorded. Gemini goes on with it: opledger cancel has it cancelled there.",
+			"recorded. Gemini may go on with it: opledger cancel has it cancelled there.",
 		Example: "  opledger abandon batches/abc123 --reason 'submitted twice'",
 		Args:    terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				stands, words, err := a.Abandon(cmd.Context(), key, d.Decision)
 				if cancel.Supports(key) {
-					words += "; Gemini goes on with it: opledger cancel " + phrase.ShellWord(string(key)) + a.StoreFlag +
+					words += "; if Gemini goes on with it, opledger cancel " + phrase.ShellWord(string(key)) + a.StoreFlag +
 						" has it cancelled"
 				}
 				return stands.JSON("abandoned", map[string]any{"operation": key}), words, err

@@ -24,7 +24,7 @@ func TestAbandon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const goesOn = "; Gemini goes on with it: opledger cancel batches/a has it cancelled\n"
+	const goesOn = "; if Gemini goes on with it, opledger cancel batches/a has it cancelled\n"
 	for _, c := range []struct{ reason, begins, ends string }{
 		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted \\x1b[31mtwice"},
 		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted \\x1b[31mtwice"},

@@ -38,17 +38,23 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 					return err
 				}
 			}
+			var unasked error
 			if len(args) == 0 && !outside.Override {
-				if summary, asked := passOfServe(ctx, outside); asked {
+				var summary reconcile.Summary
+				if summary, unasked = passOfServe(ctx, outside); unasked == nil {
 					return printPass(outside, summary)
 				}
 			}
 			if len(args) == 1 && !outside.Override {
-				if answer, asked := lookUpByServe(ctx, outside, name); asked {
+				var answer server.LookedUp
+				if answer, unasked = lookUpByServe(ctx, outside, name); unasked == nil {
 					return printLookedUp(outside, answer)
 				}
 			}
 			settings, where, err := open.Parse[open.PassSettings](outside)
+			if err != nil && errors.Is(unasked, open.ErrServeGone) { // which had the settings
+				return fmt.Errorf("%w; %w", err, unasked)
+			}
 			if err != nil {
 				return err
 			}
@@ -72,14 +78,12 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 	return cmd
 }
 
-// passOfServe asks the serve that runs on the ledger for a pass. asked is false where none runs, or where
-// it made none, which stderr says: two passes at once harm nothing, so that this process may make it.
-func passOfServe(
-	ctx context.Context, outside terminal.Environment) (summary reconcile.Summary, asked bool,
-) {
+// passOfServe asks the serve that runs on the ledger for a pass. The error is why none was made: none runs, or what
+// stderr says. Two passes at once harm nothing, so that this process may make it.
+func passOfServe(ctx context.Context, outside terminal.Environment) (summary reconcile.Summary, err error) {
 	where, err := open.Find(outside)
 	if err != nil {
-		return summary, false // the settings are read again, with what is wrong
+		return summary, err // the settings are read again, with what is wrong
 	}
 	answer, err := where.AskServe(ctx, "/reconcile", nil)
 	if err == nil {
@@ -91,7 +95,7 @@ func passOfServe(
 	case !errors.Is(err, open.ErrNoServe):
 		outside.Note("%v: the pass is made here", err)
 	}
-	return summary, err == nil
+	return summary, err
 }
 
 // printPass prints what a pass did. The error is that some items could not be handled.
@@ -137,28 +141,30 @@ func printLookedUp(outside terminal.Environment, answer server.LookedUp) error {
 	}, "%s", answer.Words)
 }
 
-// lookUpByServe asks the serve that runs on the ledger to look an operation up. asked is false where none runs, or it
-// cannot, which stderr says.
+// lookUpByServe asks the serve that runs on the ledger to look an operation up. The error is why it did not: none runs,
+// or what stderr says.
 func lookUpByServe(
 	ctx context.Context, outside terminal.Environment, name open.OperationName,
-) (answer server.LookedUp, asked bool) {
+) (answer server.LookedUp, err error) {
 	where, err := open.Find(outside)
 	if err == nil {
 		name, err = name.In(ctx, outside)
 	}
 	if err != nil {
-		return answer, false // both are found again, with what is wrong
+		return answer, err // both are found again, with what is wrong
 	}
 	said, err := where.AskServe(ctx, "/reconcile?operation="+url.QueryEscape(string(name.Key)), nil)
 	if err == nil {
 		err = json.Unmarshal(said, &answer)
 	}
+	if err == nil && answer.Operation == "" {
+		err = errors.New("serve on the ledger, of an older version, made a pass instead")
+	}
 	switch {
-	case err == nil && answer.Operation != "":
+	case err == nil:
 		outside.Note("serve on the ledger %s asked Gemini, with its settings", where)
-		return answer, true
-	case err != nil && !errors.Is(err, open.ErrNoServe):
+	case !errors.Is(err, open.ErrNoServe):
 		outside.Note("%v: it is looked up here", err)
 	}
-	return answer, false
+	return answer, err
 }

@@ -43,10 +43,10 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"an operation that is pending for too long, one that is not registered an hour after its event, and a job\n" +
 			"that goes on only once someone has acted: it is held, or Gemini refuses its key. So are a last pass that\n" +
 			"ended three intervals ago, that Gemini answers no look-up, a webhook that is disabled or does not know\n" +
-			"Gemini's secret, and what a serve that runs on the ledger's file cannot perform. That none runs there, or\n" +
-			"that it does not answer, needs an operator once a pass, a look-up or an effect is late. The interval is\n" +
-			"the one that the ledger has stored, unless $OPLEDGER_INTERVAL is set. The webhook's health is from the\n" +
-			"last pass.\n\n" +
+			"Gemini's secret, and what a serve that runs on the ledger's file cannot perform; that it crashed, or does\n" +
+			"not answer. One that was stopped in order needs an operator once a pass, a look-up or an effect is late.\n" +
+			"The interval is the one that the ledger has stored, unless $OPLEDGER_INTERVAL is set. The webhook's health\n" +
+			"is from the last pass.\n\n" +
 			"The pause is that of the functions, or of opledger serve. Where the ledger knows of none yet,\n" +
 			"$OPLEDGER_EFFECTS_PAUSED=true counts. A pause needs an operator once it has held an effect for an hour, or\n" +
 			"for three intervals if those are longer.\n\n" +

@@ -24,6 +24,7 @@ type ServeState string
 const (
 	ServeRuns   ServeState = "runs"
 	ServeNone   ServeState = "none"   // nothing listens where it would
+	ServeGone   ServeState = "gone"   // the same, and the last one did not end by itself: it crashed, or was killed
 	ServeSilent ServeState = "silent" // it takes connections, and answers none: it hangs, or its process is stopped
 )
 
@@ -34,14 +35,21 @@ type Unperformable struct {
 }
 
 // Down reports whether no serve works on the ledger.
-func (s Serve) Down() bool { return s.State == ServeNone || s.State == ServeSilent }
+func (s Serve) Down() bool {
+	return s.State == ServeNone || s.State == ServeGone || s.State == ServeSilent
+}
 
 // Words say what is wrong with one that is Down.
 func (s Serve) Words() string {
-	if s.State == ServeSilent {
+	const nothing = ": nothing is received, looked up or performed"
+	switch s.State {
+	case ServeSilent:
 		return "opledger serve on " + phrase.Safe(s.URL) + " does not answer: it hangs, or its process is stopped"
+	case ServeGone:
+		return "opledger serve crashed, or was killed, and none runs on this ledger" + nothing
+	default:
+		return "no opledger serve runs on this ledger" + nothing
 	}
-	return "no opledger serve runs on this ledger: nothing is received, looked up or performed"
 }
 
 // start is the command that starts one; empty: the silent one has its port, and must be ended first.
@@ -52,8 +60,8 @@ func (s Serve) start() string {
 	return "serve"
 }
 
-// judgeServe adds that no serve works on the ledger, with what is late because of that: a problem. While nothing is
-// late it is a note, because serve may be about to start again.
+// judgeServe adds that no serve works on the ledger, with what is late because of that: a problem. Where serve was
+// stopped in order it is a note while nothing is late: it may be about to start again, or passes are made by commands.
 func (o *Overview) judgeServe(interval time.Duration, late func(time.Time) bool, problem, note adder) {
 	if !o.Serve.Down() {
 		return
@@ -68,8 +76,14 @@ func (o *Overview) judgeServe(interval time.Duration, late func(time.Time) bool,
 	if since := o.Effects.ClaimableSince; late(since) && !o.Paused {
 		words = append(words, "effects could have been run for "+o.since(since))
 	}
-	problem(len(words) > 1, AboutServe, o.Serve.start(), "%s", strings.Join(words, "; "))
-	note(len(words) == 1, AboutServe, o.Serve.start(), "%s", words[0])
+	add := problem
+	if o.Serve.State == ServeNone && len(words) == 1 {
+		add = note
+	}
+	if o.Serve.start() != "" {
+		words = append(words, "start it again with its variables")
+	}
+	add(true, AboutServe, o.Serve.start(), "%s", strings.Join(words, "; "))
 }
 
 // passIsLate reports whether the last pass ended too long ago.

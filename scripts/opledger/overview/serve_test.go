@@ -8,15 +8,18 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestJudgeServe: that no serve works on the ledger is a note while nothing is late, and then one problem in place of
-// the questions about passes and workers. What ends a pause is then to start it, which no command does for a silent
-// one.
+// TestJudgeServe: that no serve works on the ledger is one problem, in place of the questions about passes and workers;
+// a note while nothing is late, where serve was stopped in order. What ends a pause is then to start it, which no
+// command does for a silent one.
 func TestJudgeServe(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
-	const none = "no opledger serve runs on this ledger: nothing is received, looked up or performed"
+	const nothing = ": nothing is received, looked up or performed"
+	const none = "no opledger serve runs on this ledger" + nothing
+	const gone = "opledger serve crashed, or was killed, and none runs on this ledger" + nothing
 	const silent = "opledger serve on http://127.0.0.1:8080 does not answer: it hangs, or its process is stopped"
-	const start = " | opledger serve --store sqlite:demo.db"
+	const command = " | opledger serve --store sqlite:demo.db"
+	const start = "; start it again with its variables" + command
 	const again = "start opledger serve again, without OPLEDGER_EFFECTS_PAUSED"
 	hangs := Serve{State: ServeSilent, URL: "http://127.0.0.1:8080"}
 	late := Overview{
@@ -38,7 +41,8 @@ func TestJudgeServe(t *testing.T) {
 			Overview{At: now, LastPass: ledger.Pass{Ended: now.Add(time.Second - 15*time.Minute)}}, Serve{State: ServeNone},
 			nil, []string{none + start},
 		},
-		"silent":          {Overview{At: now}, hangs, nil, []string{silent + " | "}},
+		"silent":          {Overview{At: now}, hangs, []string{silent + " | "}, nil},
+		"killed":          {Overview{At: now}, Serve{State: ServeGone}, []string{gone + start}, nil},
 		"it runs":         {Overview{At: now}, Serve{State: ServeRuns}, nil, nil},
 		"it is not known": {Overview{At: now}, Serve{}, nil, nil},
 		"none, and all late": {
@@ -47,12 +51,12 @@ func TestJudgeServe(t *testing.T) {
 		"silent, and all late": {
 			late, hangs, []string{silent + ended + "; effects could have been run for 3h00m" + " | "}, nil,
 		},
-		"none, in a pause": {paused, Serve{State: ServeNone}, []string{none + ended + start, held + start}, nil},
+		"none, in a pause": {paused, Serve{State: ServeNone}, []string{none + ended + start, held + command}, nil},
 		"silent, in a pause": {
 			paused, hangs, []string{silent + ended + " | ", held + " | "}, nil,
 		},
 		"none, in a short pause": {Overview{At: now, Paused: true}, Serve{State: ServeNone}, nil, []string{
-			none + start, "effects are paused: they are planned, and none is run; " + again + start,
+			none + start, "effects are paused: they are planned, and none is run; " + again + command,
 		}},
 	} {
 		c.o.Serve = c.serve

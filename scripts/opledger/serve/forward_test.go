@@ -29,8 +29,8 @@ func TestServeFlagsRefused(t *testing.T) {
 		{nil, []string{"--simulate", "--speed", "0.5"}, "--speed: it must be from 1 to 1000, not 0.5"},
 		{nil, []string{"--simulate", "--faults", "bad"}, `--faults: it must be none, normal or harsh, not "bad"`},
 		{nil, []string{"--simulate", "--simulate-port", "70000"}, "--simulate-port: it must be from 0 to 65535, not 70000"},
-		{nil, []string{"--simulate", "--store", "firestore"}, `--store: with --simulate it must be sqlite:PATH, not ` +
-			`"firestore": simulated operations do not belong in another ledger`},
+		{nil, []string{"--simulate", "--store", "firestore"}, `--store: with --simulate it must be a file, such as ` +
+			`sqlite:demo.db, not "firestore": simulated operations do not belong in a deployment's ledger`},
 		{[]string{"OPLEDGER_GRACE=soon"}, []string{"--simulate"}, `OPLEDGER_GRACE: "soon" is not a duration`},
 		{nil, []string{"--forward-to", "me.example"}, "--forward-to: it must be the URL to post effects to, such as "},
 		{nil, []string{"--forward-to", "http://me.example/"}, "--forward-to: plain http is for this machine only"},

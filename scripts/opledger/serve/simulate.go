@@ -63,8 +63,8 @@ func (f *simulateFlags) check(cmd *cobra.Command, store string) error {
 		return errors.Join(problems...)
 	}
 	if store != "" && !config.NamesFile(store) {
-		problems = append(problems, fmt.Errorf("--store: with --simulate it must be sqlite:PATH, not %q: "+
-			"simulated operations do not belong in another ledger", store))
+		problems = append(problems, fmt.Errorf("--store: with --simulate it must be a file, such as sqlite:demo.db, not %q: "+
+			"simulated operations do not belong in a deployment's ledger", store))
 	}
 	if f.port < 0 || f.port > 65535 {
 		problems = append(problems, fmt.Errorf("--simulate-port: it must be from 0 to 65535, not %d", f.port))

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -43,7 +42,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err == nil {
 		err = s.probe(ctx)
 	}
-	return classify("trying to write", err)
+	return classify("trying to write "+s.path, err)
 }
 
 func (s *Store) probe(ctx context.Context) error {
@@ -57,9 +56,7 @@ func (s *Store) probe(ctx context.Context) error {
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `INSERT INTO documents (path, collection, parent, version, body)
 			VALUES ('', '', '', 0, hex(zeroblob(?)))`, probeBytes/2)
-		if undone := tx.Rollback(); !errors.Is(undone, sql.ErrTxDone) {
-			err = errors.Join(err, undone)
-		}
+		err = rollBack(tx, err)
 	}
 	return errors.Join(err, db.Close())
 }

@@ -228,9 +228,7 @@ func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := s.begin(ctx)
 	if err == nil {
 		if err = do(tx); err != nil {
-			if undone := tx.Rollback(); !errors.Is(undone, sql.ErrTxDone) { // else the end of ctx has done it
-				err = errors.Join(err, undone)
-			}
+			err = rollBack(tx, err)
 		} else {
 			err = tx.Commit()
 		}
@@ -239,6 +237,16 @@ func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
+}
+
+// rollBack ends tx without a commit, and returns why with what failed. Where the context has ended, database/sql has
+// rolled back; where the disk is full, SQLite has, and says that no transaction is active.
+func rollBack(tx *sql.Tx, why error) error {
+	undone := tx.Rollback()
+	if errors.Is(undone, sql.ErrTxDone) || onDisk(why) {
+		return why
+	}
+	return errors.Join(why, undone)
 }
 
 // begin waits until no other process commits, for at most busyTimeout or until ctx ends.
@@ -281,10 +289,16 @@ func classify(doing string, err error) error {
 	}
 }
 
-// diskRemedy adds what to do to an error of SQLite that the disk causes. A full disk is SQLITE_FULL or, for
-// the files beside the ledger's, one of the many kinds of SQLITE_IOERR.
+// onDisk reports whether the disk causes an error of SQLite. A full disk is SQLITE_FULL or, for the files beside the
+// ledger's, one of the many kinds of SQLITE_IOERR.
+func onDisk(err error) bool {
+	code := resultCode(err)
+	return code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR
+}
+
+// diskRemedy adds what to do to an error that the disk causes.
 func diskRemedy(err error) error {
-	if code := resultCode(err); code != sqlite3.SQLITE_FULL && code != sqlite3.SQLITE_IOERR {
+	if !onDisk(err) {
 		return err
 	}
 	return fmt.Errorf("%w: the disk that holds the ledger is full, or cannot be read or written: free space, and try "+
