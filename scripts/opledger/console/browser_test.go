@@ -7,8 +7,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -114,6 +116,58 @@ func TestBrowserLost(t *testing.T) {
 		t.Error("the times are marked, although the connection is back")
 	}
 }
+
+// TestBrowserSilent: a page to which a server sends nothing any more says so as for a lost connection, and
+// neither it nor the title of its tab says that nothing needs an operator. Once the server goes on, it is live again.
+func TestBrowserSilent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.console.options.Silence = time.Second
+	var hung sync.RWMutex // held: the server stands still, and its connections stay open
+	b := newBrowser(w, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		hung.RLock()
+		hung.RUnlock() //nolint:staticcheck // to wait is all
+		if r.URL.Query().Has("live") {
+			rw = halting{rw, &hung}
+		}
+		w.console.ServeHTTP(rw, r)
+	}))
+	const right = "Nothing needs an operator now."
+	b.do(chromedp.Navigate(b.server + "/"))
+	b.shows(right)
+	b.contains("#live-state", "Live")
+	hung.Lock()
+	resume := sync.OnceFunc(hung.Unlock)
+	defer resume()
+	b.contains("#stale", "The connection is lost; it is tried again. This page shows ")
+	b.contains("#live-state", "Not live")
+	b.shows("What needs one now is not known.")
+	b.contains("title", "(?) Overview · opledger")
+	if main := value[string](b, `document.querySelector("main").innerText`); strings.Contains(main, right) {
+		t.Errorf("the page without a connection says %q", main)
+	}
+	value[any](b, axe+"; 0")
+	b.accessible("without a connection", `{resultTypes: ["violations"]}`)
+	resume()
+	b.do(chromedp.WaitNotVisible(chromedp.CSS("#stale")))
+	b.shows(right)
+	b.contains("#live-state", "Live")
+}
+
+// A halting response writes nothing while its server stands still.
+type halting struct {
+	http.ResponseWriter
+	hung *sync.RWMutex
+}
+
+func (h halting) Write(event []byte) (int, error) {
+	h.hung.RLock()
+	defer h.hung.RUnlock()
+	return h.ResponseWriter.Write(event)
+}
+
+// Unwrap is for the http.ResponseController, which flushes.
+func (h halting) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // TestBrowserLive: an open page shows what changes, keeps the keyboard's focus, and can be paused.
 func TestBrowserLive(t *testing.T) {

@@ -47,7 +47,10 @@ type Options struct {
 	Parts, OpenParts int
 	// Every is how often a page that is being watched is read again. It must be positive.
 	Every time.Duration
-	Log   *slog.Logger
+	// Silence is how long such a page hears nothing before it says that the connection is lost. It must be longer than
+	// Every, by what reading a page may take.
+	Silence time.Duration
+	Log     *slog.Logger
 }
 
 // Options.Most and Options.Ends over Firestore, which charges for every document: with them no page
@@ -60,10 +63,10 @@ const (
 // Limited returns the options with the limits that fit their ledger: a page of a SQLite file costs
 // nothing.
 func (o Options) Limited() Options {
-	o.Most, o.Ends, o.Every = FirestoreMost, FirestoreEnds, 30*time.Second
+	o.Most, o.Ends, o.Every, o.Silence = FirestoreMost, FirestoreEnds, 30*time.Second, 90*time.Second
 	o.Parts, o.OpenParts = rows, 1
 	if o.Location.IsFile() {
-		o.Most, o.Ends, o.Every = 100, 50, 2*time.Second
+		o.Most, o.Ends, o.Every, o.Silence = 100, 50, 2*time.Second, 10*time.Second
 		o.Parts, o.OpenParts = 1000, job.MostBatches
 	}
 	return o

@@ -15,8 +15,9 @@
 //
 // A browser opens the address of its page once more, for a stream of events. The page is then read
 // again every Options.Every, once for all its watchers, and its main part is sent where it has
-// changed. Without a watcher nothing is read. A hidden tab has no stream, and neither has a list of
-// one job kind, which may cost thousands of reads.
+// changed; else an event says that it has not. A page that hears nothing for Options.Silence is as stale as one
+// that has lost its connection: nothing in it may stand as if it were true now. Without a watcher nothing is
+// read. A hidden tab has no stream, and neither has a list of one job kind, which may cost thousands of reads.
 //
 // # What a page may do
 //

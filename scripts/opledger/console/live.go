@@ -29,7 +29,7 @@ type live struct {
 type watched struct {
 	watchers int
 	latest   []byte
-	changed  chan struct{} // closed, and replaced, when latest changes
+	read     chan struct{} // closed, and replaced, when the page has been read again
 	stop     context.CancelFunc
 }
 
@@ -39,8 +39,12 @@ func newLive(every time.Duration) *live {
 
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
-// serve sends the main part of a page as events, whenever it has changed. It ends when the browser
-// leaves or the console closes. One stream too many is to be tried again.
+// unchanged is the event of a page that was read again, and is as it was. To a browser a server that hangs looks like
+// one that has nothing to send: only what arrives shows that a page is current.
+const unchanged = "event: unchanged\n\n"
+
+// serve sends the main part of a page as events: itself whenever it has changed, and else unchanged. It ends
+// when the browser leaves or the console closes. One stream too many is to be tried again.
 // every is how often the page is read.
 func (l *live) serve(
 	w http.ResponseWriter, r *http.Request, address string, every time.Duration, load func(context.Context) []byte,
@@ -57,18 +61,22 @@ func (l *live) serve(
 	stream := http.NewResponseController(w)
 	var sent []byte
 	for {
-		latest, changed := l.state(page)
-		if !bytes.Equal(latest, sent) {
-			if _, err := w.Write(message(latest)); err != nil {
-				return // the browser has left
-			}
-			sent = latest
+		latest, read := l.state(page)
+		event := []byte(unchanged)
+		switch {
+		case latest == nil: // it has not been read since the browser was sent it
+			event = nil
+		case !bytes.Equal(latest, sent):
+			event, sent = message(latest), latest
+		}
+		if _, err := w.Write(event); err != nil {
+			return // the browser has left
 		}
 		if stream.Flush() != nil {
 			return
 		}
 		select {
-		case <-changed:
+		case <-read:
 		case <-r.Context().Done():
 			return
 		case <-l.closed:
@@ -91,7 +99,7 @@ func (l *live) watch(
 	page = l.watched[address]
 	if page == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		page = &watched{changed: make(chan struct{}), stop: stop}
+		page = &watched{read: make(chan struct{}), stop: stop}
 		l.watched[address] = page
 		go l.refresh(ctx, page, every, load)
 	}
@@ -123,19 +131,19 @@ func (l *live) refresh(
 		}
 		latest := load(ctx)
 		l.mu.Lock()
-		if ctx.Err() == nil && !bytes.Equal(latest, page.latest) {
+		if ctx.Err() == nil {
 			page.latest = latest
-			close(page.changed)
-			page.changed = make(chan struct{})
+			close(page.read)
+			page.read = make(chan struct{})
 		}
 		l.mu.Unlock()
 	}
 }
 
-func (l *live) state(page *watched) (latest []byte, changed <-chan struct{}) {
+func (l *live) state(page *watched) (latest []byte, read <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return page.latest, page.changed
+	return page.latest, page.read
 }
 
 // lineEnds makes one kind of line end of three: a stream of events knows all of them.

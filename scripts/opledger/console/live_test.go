@@ -54,8 +54,8 @@ func stream(t *testing.T, url string) (line func(contains string) string, leave 
 	}, leave
 }
 
-// TestLive: a page is sent again when it has changed, is read once for all its watchers, and not at
-// all without one. Closing the console ends its streams.
+// TestLive: a page is sent again when it has changed, and else said to be unchanged. It is read once for all its
+// watchers, and not at all without one. Closing the console ends its streams.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,6 +66,7 @@ func TestLive(t *testing.T) {
 	address := server.URL + "/console/intents?live=1"
 	first, leave := stream(t, address)
 	first("No intent waits for its operation.")
+	first("event: unchanged")
 	second, leaveSecond := stream(t, address)
 	second("No intent waits for its operation.")
 	if n := w.console.live.count(); n != 1 {

@@ -78,6 +78,7 @@ type shown struct {
 	Path    string // of the page, for the navigation
 	Inside  bool   // the page is one behind that path
 	Address string // of the page's stream; empty: it has none
+	Silence int64  // Options.Silence in milliseconds
 	Query   string // of the search
 	Main    main
 	// What write fills in: what the layout shows of the console itself.
@@ -141,7 +142,7 @@ func (c *Console) handler(p page) http.Handler {
 		}
 		c.write(w, templates, status, shown{
 			Title: titled(cmp.Or(p.title, query.Get(theKey)), m.Data), Path: p.section(query), Inside: p.under != "",
-			Address: address, Query: query.Get("q"), Main: m,
+			Address: address, Silence: c.options.Silence.Milliseconds(), Query: query.Get("q"), Main: m,
 		})
 	})
 }

@@ -53,7 +53,7 @@ func newWorld(t testing.TB) *world {
 		Ledger: w.Ledger.Reading(), Effects: phrase.EffectView{Max: 10, RetryFor: 24 * time.Hour, Store: "sqlite:demo.db"},
 		Location: config.Store{SQLite: "demo.db"}, Interval: 5 * time.Minute,
 		Settings: []config.Described{{Name: "OPLEDGER_INTERVAL", Value: "5m0s"}},
-		Every:    100 * time.Millisecond, Most: 100, Ends: 50, Parts: rows, OpenParts: 20,
+		Every:    100 * time.Millisecond, Silence: time.Hour, Most: 100, Ends: 50, Parts: rows, OpenParts: 20,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(w.console.Close)

@@ -6,7 +6,17 @@
 
   const say = (text) => {
     const state = document.getElementById("live-state");
-    if (state) state.textContent = text;
+    if (state.textContent !== text) state.textContent = text;
+  };
+
+  const frozen = () => document.body.classList.contains("frozen");
+
+  // The title of the tab has how much needs an operator, where the page says it; of a page that is not live with a "?".
+  const showNeeds = () => {
+    const needs = document.querySelector("[data-needs]")?.dataset.needs;
+    if (needs === undefined) return;
+    const count = (needs === "0" ? "" : needs) + (frozen() ? "?" : "");
+    document.title = (count && `(${count}) `) + document.title.replace(/^\([\d+?]+\) /, "");
   };
 
   // What a page that is not live shows is as old as its last update: said above it, and its times are marked.
@@ -16,14 +26,22 @@
     line.hidden = !why;
     line.textContent = why && `${why} This page shows ${updated.toLocaleTimeString()}.`;
     document.body.classList.toggle("frozen", Boolean(why));
+    showNeeds();
   };
 
-  // The title of the tab has how much needs an operator, where the page says it.
-  const showNeeds = () => {
-    const needs = document.querySelector("[data-needs]")?.dataset.needs;
-    if (needs === undefined) return;
-    const title = document.title.replace(/^\(\d+\+?\) /, "");
-    document.title = needs === "0" ? title : `(${needs}) ${title}`;
+  // A connection on which nothing arrives is lost, too: its server hangs, or cannot be reached. To end it is to have
+  // htmx try it again.
+  let connection, silence;
+  const lost = () => {
+    say("Not live");
+    stale(connection ? "The connection is lost; it is tried again." : "There is no connection: load this page again.");
+  };
+  const listen = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      lost();
+      connection?.reader?.cancel();
+    }, Number(document.getElementById("main").dataset.silence));
   };
 
   const showPause = () => {
@@ -40,10 +58,9 @@
     const button = document.getElementById("live-pause");
     if (!button) return; // a page that does not update
     showPause();
-    new MutationObserver(() => {
-      updated = new Date();
-      showNeeds();
-    }).observe(document.getElementById("main"), { childList: true, subtree: true, characterData: true, attributes: true });
+    if (!paused()) listen();
+    new MutationObserver(showNeeds)
+      .observe(document.getElementById("main"), { childList: true, subtree: true, characterData: true, attributes: true });
     button.addEventListener("click", () => {
       sessionStorage.setItem("paused", String(!paused()));
       location.reload(); // a paused page opens no stream, so nothing is read for it
@@ -59,13 +76,17 @@
   document.addEventListener("visibilitychange", () => {
     if (late && !document.hidden) location.reload();
   });
-  document.addEventListener("htmx:sse:error", () => {
-    say("Not live");
-    stale("The connection is lost; it is tried again.");
+  document.addEventListener("htmx:sse:error", lost);
+  document.addEventListener("htmx:sse:after:connection", (event) => {
+    connection = event.detail.connection;
+    listen();
+    if (!frozen()) say("Live"); // else once the page has been read again
   });
-  document.addEventListener("htmx:sse:after:connection", () => {
+  document.addEventListener("htmx:sse:after:message", () => {
+    updated = new Date();
+    listen();
     say("Live");
-    stale("");
+    if (frozen()) stale("");
   });
 
   document.addEventListener("click", async (event) => {
