@@ -263,6 +263,28 @@ func TestFreshShellEndsPause(t *testing.T) {
 	}
 }
 
+// TestFreshShellReplaysInPause: what is left to a serve that is paused waits for the end of its pause, whatever a
+// variable of the command says, and the command does not wait [G5, L7].
+func TestFreshShellReplaysInPause(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	defer p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true").Stop()
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	commandtest.Run(t, nil, "register", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone)
+	for _, variables := range [][]string{nil, {"OPLEDGER_EFFECTS_PAUSED=false"}} {
+		said := commandtest.Run(t, variables, "replay", "batches/a", "--timeout", "1m", "--store", f.Store()).Want(t,
+			terminal.ExitDone, "effects are paused, as the ledger says",
+			"opledger resume --effects --store "+f.Store()+" ends it").Says(t, "effects are paused: accepted 1 effect")
+		if strings.Contains(said.Err, "PAUSED=false") {
+			t.Errorf("%v: it advises what it does not obey: %s", variables, said.Err)
+		}
+	}
+	commandtest.Run(t, nil, "resume", "--effects", "--store", f.Store()).Want(t, terminal.ExitDone)
+	commandtest.Run(t, nil, "wait", "batches/a", "--store", f.Store(), "--timeout", "1m").Want(t, terminal.ExitDone)
+	commandtest.Run(t, []string{"OPLEDGER_EFFECTS_PAUSED=true"}, "replay", "batches/a", "--rerun", "--yes", "--store",
+		f.Store()).Want(t, terminal.ExitDone).Says(t, "1 done")
+}
+
 // TestStatusOfServe: status says what the serve that runs on the ledger cannot perform, as the Overview of its console.
 func TestStatusOfServe(t *testing.T) {
 	t.Parallel()

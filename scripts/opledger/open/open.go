@@ -140,6 +140,7 @@ func Write(
 	left := settings.Ledger.Taken() && where.Topic == ""
 	if left {
 		options.Wake = options.WakeForSteps
+		settings.Handlers.Paused = false // the pause of serve counts
 	}
 	w, err := serverOver(ctx, outside, store, settings, where, options)
 	w.Left, w.Settings = left, settings.Ledger
@@ -176,7 +177,8 @@ func serverOver(
 		options.Publisher, options.Topic = messages, where.Topic
 		closeAll = func() error { return errors.Join(messages.Close(), store.Close()) }
 	}
-	options.FollowPause = options.FollowPause && followsPause(outside, where)
+	left := options.Wake != nil
+	options.FollowPause = options.FollowPause && followsPause(outside, where, left)
 	s, err := server.New(ctx, settings, options)
 	if err != nil {
 		return Writer{}, errors.Join(err, closeAll())
@@ -188,7 +190,7 @@ func serverOver(
 		}
 	}
 	if w.Paused && options.FollowPause {
-		outside.Note(pauseNote)
+		outside.Note("%s", pauseNote(where, left))
 	}
 	return w, nil
 }

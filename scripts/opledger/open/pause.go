@@ -4,18 +4,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 )
 
-// followsPause reports whether a command that runs effects keeps the pause of another process: none
-// runs them but such a command and serve, and no variable says what the command is to do.
-func followsPause(outside terminal.Environment, where Location) bool {
-	return where.Topic == "" && !slices.ContainsFunc(outside.Variables, func(variable string) bool {
+// followsPause reports whether a command that runs effects, or leaves them to serve, keeps the pause of another
+// process: none runs them but such a command and serve, and no variable says what the command is to do. For what is
+// left to serve a variable of the command counts nothing.
+func followsPause(outside terminal.Environment, where Location, left bool) bool {
+	return where.Topic == "" && (left || !slices.ContainsFunc(outside.Variables, func(variable string) bool {
 		name, value, _ := strings.Cut(variable, "=")
 		return name == "OPLEDGER_EFFECTS_PAUSED" && value != ""
-	})
+	}))
 }
 
-// pauseNote says that a command runs no effects because another process has paused them.
-const pauseNote = "effects are paused, as the ledger says: what this command starts waits until the pause ends; " +
-	"OPLEDGER_EFFECTS_PAUSED=false runs it all the same"
+// pauseNote says that no effects are run because another process has paused them, and what ends that.
+func pauseNote(where Location, left bool) string {
+	const note = "effects are paused, as the ledger says: what this command starts waits until the pause ends; "
+	if left {
+		return note + "opledger resume --effects" + phrase.StoreFlag(where.Named()) + " ends it"
+	}
+	return note + "OPLEDGER_EFFECTS_PAUSED=false runs it all the same"
+}
