@@ -285,6 +285,45 @@ func TestFreshShellReplaysInPause(t *testing.T) {
 		f.Store()).Want(t, terminal.ExitDone).Says(t, "1 done")
 }
 
+// TestServeLacksEffects: a serve that begins without an effect which the one before it planned says so until it ends:
+// what ends meanwhile is settled without the effect, which replay runs later. A second such start confirms it [L7].
+func TestServeLacksEffects(t *testing.T) {
+	t.Parallel()
+	f, p := commandtest.NewFile(t), newPublisher(t)
+	run := func(args ...string) commandtest.Said {
+		return commandtest.Run(t, nil, append(args, "--store", f.Store())...)
+	}
+	bare := func() commandtest.Served {
+		return commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
+	}
+	const says = "began without the effect publish, which the one before it planned: what ends now is settled without it"
+	bare().Stop()
+	if log := p.serves(t, f, "--schedule=false").Stop(); strings.Contains(log, "began without") {
+		t.Errorf("the default effect is missed: %s", log)
+	}
+	s := bare()
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	run("register", "batches/a").Want(t, terminal.ExitDone)
+	run("wait", "batches/a", "--timeout", "1m").Want(t, terminal.ExitDone)
+	run("status").Want(t, terminal.ExitFailed, "serve "+says).Says(t, "effects-unknown")
+	if _, page := commandtest.Fetch(t, "GET", s.URL+"/", ""); !strings.Contains(page, says) {
+		t.Errorf("the Overview of serve: %s", page)
+	}
+	if log := s.Stop(); !strings.Contains(log, "opledger: serve "+says) {
+		t.Errorf("serve does not say it at its start: %s", log)
+	}
+	s = p.serves(t, f, "--schedule=false")
+	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
+	run("replay", "batches/a", "--effect", "publish").Want(t, terminal.ExitDone).Says(t, "1 done")
+	if n := p.accepted.Load(); n != 1 {
+		t.Errorf("the receiver got %d", n)
+	}
+	s.Stop()
+	bare().Stop()
+	defer bare().Stop()
+	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
+}
+
 // TestStatusOfServe: status says what the serve that runs on the ledger cannot perform, as the Overview of its console.
 func TestStatusOfServe(t *testing.T) {
 	t.Parallel()

@@ -131,9 +131,9 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 			return errors.Join(err, s.Close())
 		}
 	}
-	s.StoreSettings(ctx, "serve")
+	lacks := s.StoreSettings(ctx, "serve")
 	s.StorePause(ctx)
-	for _, found := range s.CheckEffects(ctx) {
+	for _, found := range slices.Concat(lacks, s.CheckEffects(ctx)) {
 		_, _ = fmt.Fprintln(outside.Err, "opledger: "+found.Words) // it is also in the log
 	}
 	withdraw, err := where.Announce(ctx, open.ServeAddress{URL: ports.url(), Key: options.Key})

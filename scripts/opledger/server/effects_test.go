@@ -4,10 +4,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -61,6 +63,40 @@ func TestCheckJobStorage(t *testing.T) {
 		if want > 0 && (!strings.HasPrefix(lines[0].Words, "no job can be run now: OPLEDGER_JOB_STORAGE: ") ||
 			logged[0]["event"] != "job" || logged[0]["outcome"] != "unperformable") {
 			t.Errorf("%q, %v", lines, logged)
+		}
+	}
+}
+
+// TestStoreSettingsLacks: what the settings lack at the start is said until the process ends, also after a check.
+func TestStoreSettingsLacks(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	starts := func(effects string) []overview.Unperformable {
+		t.Helper()
+		s, unused := open(t, file, "http://127.0.0.1:1", Options{Log: slog.New(slog.DiscardHandler)}, effects)
+		if err := unused.Close(); err != nil {
+			t.Fatal(err)
+		}
+		lacks := s.StoreSettings(t.Context(), "serve")
+		s.CheckEffects(t.Context())
+		s.checkAgain(t.Context())
+		if unable := s.unable(t.Context()); !slices.Equal(unable, lacks) {
+			t.Errorf("it says %v of %v", unable, lacks)
+		}
+		return lacks
+	}
+	const one = "OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]"
+	const three = "OPLEDGER_EFFECTS=[{name: a, on: [FAILED], do: log}, {name: b, on: [FAILED], do: log}, " +
+		"{name: c, on: [FAILED], do: log}]"
+	for _, c := range []struct{ effects, says string }{
+		{three, ""}, {three, ""},
+		{one, "serve began without the effects b, c, which the one before it planned: what ends now is settled without them"},
+		{one, ""}, {"OPLEDGER_EFFECTS=[{name: b, on: [FAILED], do: log}]", "the effect a, which"},
+	} {
+		lacks := starts(c.effects)
+		if c.says == "" && len(lacks) != 0 || c.says != "" && (len(lacks) != 1 || !strings.Contains(lacks[0].Words, c.says) ||
+			lacks[0].Playbook != "effects-unknown") {
+			t.Errorf("%s: %v", c.effects, lacks)
 		}
 	}
 }
