@@ -10,6 +10,9 @@ import (
 // apart replaces a block of commands for Google Cloud.
 const apart = "*These commands are for a deployment on Google Cloud.*\n"
 
+// needsVariables is above commands that manage the webhook at Gemini.
+const needsVariables = "# opledger webhook needs the variables of serve, too: GEMINI_API_KEY, OPLEDGER_WEBHOOK_URL …\n"
+
 var (
 	// deployed is a command that only a deployment on Google Cloud has use for.
 	deployed = regexp.MustCompile(`\bgcloud\b|\bterraform\b|opledger environment|scripts/(deploy|doctor)\b`)
@@ -22,14 +25,16 @@ var (
 
 // ForFile is a playbook for a ledger in a file, on which opledger serve works: without the commands of Google Cloud and
 // the variables that only those use. It begins by naming the ledger, such as sqlite:/var/lib/opledger/ledger.db as a
-// word of the shell, so that the commands run as they are pasted.
+// word of the shell, so that the commands run as they are pasted. Where some manage the webhook at Gemini, it says
+// there what else they need: no serve answers those.
 func ForFile(playbook []byte, store string) []byte {
-	used := map[string]bool{}
+	used, webhook := map[string]bool{}, false
 	for _, block := range fenced.FindAllSubmatch(playbook, -1) {
 		for _, command := range commands(string(block[3])) {
 			if deployed.MatchString(command) {
 				continue
 			}
+			webhook = webhook || strings.HasPrefix(command, "opledger webhook ")
 			for _, name := range variable.FindAllStringSubmatch(command, -1) {
 				used[name[1]] = true
 			}
@@ -55,7 +60,11 @@ func ForFile(playbook []byte, store string) []byte {
 			if string(parts[2]) == "console" {
 				prompt = "$ "
 			}
-			text = indent + prompt + "export OPLEDGER_STORE=" + store + "\n" + text
+			lines := indent + prompt + "export OPLEDGER_STORE=" + store + "\n"
+			if webhook {
+				lines += indent + needsVariables
+			}
+			text = lines + text
 		}
 		if strings.TrimSpace(text) == "" {
 			return []byte(indent + apart)

@@ -36,6 +36,10 @@ func TestForFile(t *testing.T) {
 		if name == "README" && !strings.Contains(text, "```console\n$ "+begins+"$ opledger status\n") {
 			t.Errorf("a block of prompts has none before the ledger:\n%s", text)
 		}
+		if needs := strings.Contains(text, "\n# opledger webhook needs the variables of serve"); needs !=
+			strings.Contains(text, "\nopledger webhook ") {
+			t.Errorf("%s says %v that commands need the variables of serve:\n%s", name, needs, text)
+		}
 		for _, variable := range exported.FindAllStringSubmatch(text, -1) {
 			if variable[1] != "OPLEDGER_STORE" && !strings.Contains(text, `$`+variable[1]) {
 				t.Errorf("%s sets %s for nothing:\n%s", name, variable[1], text)

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,19 @@ func TestJudgePass(t *testing.T) {
 		}
 		if words := c.o.WebhookWords(); words != c.webhook {
 			t.Errorf("the webhook: %q, want %q", words, c.webhook)
+		}
+	}
+}
+
+// TestWebhookNeedsVariables: of a ledger in a file the words say what the command needs, which no serve answers.
+func TestWebhookNeedsVariables(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	o := Overview{At: now, LastPass: ledger.Pass{Ended: now, Outcome: ledger.PassDone, Webhook: ledger.WebhookDisabled}}
+	for file, want := range map[bool]int{true: 1, false: 0} {
+		o.judge(Options{Interval: 5 * time.Minute, File: file})
+		if len(o.Problems) != 1 || strings.Count(o.Problems[0].Words, "; the command needs the variables of serve") != want {
+			t.Errorf("in a file %v: %+v", file, o.Problems)
 		}
 	}
 }

@@ -75,11 +75,14 @@ var playbooks = map[string]string{
 	AboutGemini: "unanswered", AboutUnknown: "effects-unknown", AboutUnmatched: "jobs", AboutSettings: "effects-failing",
 }
 
+// needsVariables ends the words of a problem of a file's ledger whose command no serve answers.
+const needsVariables = "; the command needs the variables of serve"
+
 // An adder adds a problem, if it is one.
 type adder func(is bool, about, command, format string, args ...any)
 
 // adding returns an adder to a list. A command that is empty stays so, and one that reads no ledger names none.
-func adding(list *[]Problem, storeFlag string) adder {
+func adding(list *[]Problem, options Options) adder {
 	return func(is bool, about, command, format string, args ...any) {
 		if !is {
 			return
@@ -88,8 +91,12 @@ func adding(list *[]Problem, storeFlag string) adder {
 		if command != "" {
 			p.Command = "opledger " + command
 		}
-		if command != "" && about != AboutWebhook {
-			p.Command += storeFlag
+		switch {
+		case command == "":
+		case about != AboutWebhook:
+			p.Command += options.StoreFlag
+		case options.File:
+			p.Words += needsVariables
 		}
 		*list = append(*list, p)
 	}
@@ -100,8 +107,8 @@ func (o *Overview) judge(options Options) {
 	interval := options.Interval
 	overdue := ledger.Settings{Interval: interval}.OverdueAfter()
 	o.Problems, o.Notes = []Problem{}, nil
-	add := adding(&o.Problems, options.StoreFlag)
-	note := adding(&o.Notes, options.StoreFlag)
+	add := adding(&o.Problems, options)
+	note := adding(&o.Notes, options)
 	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
 	o.judgeServe(interval, late, add, note)
 	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
