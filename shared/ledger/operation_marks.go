@@ -38,6 +38,9 @@ type Marks struct {
 	Unanswered *Unanswered `json:"unanswered,omitempty" firestore:"unanswered,omitempty"`
 	// WrongSecret is a secret that Gemini signs with and the webhook does not know, by the last pass that compared them.
 	WrongSecret *WrongSecret `json:"wrongSecret,omitempty" firestore:"wrongSecret,omitempty"`
+	// SecretFitsAt is when a pass last found that the webhook has the secret that Gemini signs with, as far as Gemini
+	// shows it. What was refused before says nothing against that.
+	SecretFitsAt time.Time `json:"secretFitsAt,omitzero" firestore:"secretFitsAt,omitempty"`
 }
 
 // A Mark says what one pass may have postponed without having an answer.

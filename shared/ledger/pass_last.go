@@ -35,6 +35,9 @@ type Pass struct {
 	// WrongSecret is a secret of Gemini's that the webhook does not verify with. The zero one: there is none such.
 	// Nil: the pass could not compare them, and what is stored of it stays.
 	WrongSecret *WrongSecret `json:"-" firestore:"-"` // it is stored beside the pass
+	// SecretFitsAt is when the pass found that the webhook has a secret which ends as Gemini shows that it signs with.
+	// Zero: it did not, and what is stored of it stays.
+	SecretFitsAt time.Time `json:"-" firestore:"-"` // it is stored beside the pass
 	// Webhook is the health of the webhook, as the pass saw it.
 	Webhook WebhookHealth `json:"webhook" firestore:"webhook"`
 	// Effects says whether effects are paused; empty where no process that knows has stored it. It may
@@ -162,7 +165,7 @@ func (k *Lookups) lastPass() *Pass {
 		return k.marks.Last
 	}
 	last := *k.last
-	last.Answered, last.Unanswered, last.WrongSecret = 0, nil, nil
+	last.Answered, last.Unanswered, last.WrongSecret, last.SecretFitsAt = 0, nil, nil, time.Time{}
 	if last.Effects == "" && k.marks.Last != nil {
 		last.Effects = k.marks.Last.Effects
 	}
@@ -220,8 +223,17 @@ func (k *Lookups) storedWrongSecret(version int64) *WrongSecret {
 	return &stored
 }
 
-// stamp adds what counts only while its version is that of the marks.
+// secretFitsAt is that part of the marks: of this pass, if it has ended and found so.
+func (k *Lookups) secretFitsAt() time.Time {
+	if k.last != nil && !k.last.SecretFitsAt.IsZero() {
+		return operation.Instant(k.last.SecretFitsAt)
+	}
+	return k.marks.SecretFitsAt
+}
+
+// stamp adds what stands beside the pass, most of which counts only while its version is that of the marks.
 func (k *Lookups) stamp(next *Marks) {
+	next.SecretFitsAt = k.secretFitsAt()
 	next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
 	next.WrongSecret = k.storedWrongSecret(next.Version)
 }
@@ -264,6 +276,7 @@ func (l passesReader) Last(ctx context.Context) (last Pass, now time.Time, err e
 	if err == nil && marks.Last != nil {
 		last = *marks.Last
 		last.Unanswered, last.WrongSecret = unansweredOf(marks), wrongSecretOf(marks)
+		last.SecretFitsAt = marks.SecretFitsAt
 	}
 	return last, operation.Instant(snapshot.ReadTime), err
 }

@@ -85,6 +85,9 @@ func (p *pass) checkSecrets(ctx context.Context, hooks []webhooks.Webhook) {
 		case hook.State != webhooks.Enabled:
 		case !unknown:
 			p.wrongSecret = &ledger.WrongSecret{}
+			if _, shown := hook.Unknown(nil, p.start); shown { // else there was nothing to compare
+				p.secretFitsAt = p.start
+			}
 			return
 		default:
 			wrong = ledger.WrongSecret{Webhook: hook.ID, Shown: signs.Truncated}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,7 @@ func TestWrongSecret(t *testing.T) {
 	wrong := &ledger.WrongSecret{Version: 1, Webhook: id, Shown: hook.Secrets[0].Truncated}
 	fits := []string{"whsec_" + strings.TrimPrefix(hook.Secrets[0].Truncated, "whsec_...")}
 	denied := fmt.Errorf("reading it: %w", secret.ErrDenied)
+	var fitAt time.Time
 	for i, c := range []struct {
 		known    []string
 		err      error
@@ -166,6 +168,7 @@ func TestWrongSecret(t *testing.T) {
 		{known: append(fits, "whsec_other")},
 	} {
 		at.Secrets = func(context.Context) ([]string, error) { return c.known, c.err }
+		w.clock.Advance(time.Second)
 		got := w.lastPass(reconcile.Options{Endpoint: at})
 		if found := got.WrongSecret; found != nil {
 			found.Version = 1
@@ -177,6 +180,12 @@ func TestWrongSecret(t *testing.T) {
 			} else if outcome, ok := line["outcome"].(string); ok && outcome != "pass" {
 				outcomes = append(outcomes, outcome)
 			}
+		}
+		if slices.Contains(c.known, fits[0]) {
+			fitAt = w.clock.Now()
+		}
+		if !got.SecretFitsAt.Equal(fitAt) {
+			t.Errorf("W1: case %d: it was found to fit at %v, want %v", i, got.SecretFitsAt, fitAt)
 		}
 		if !cmp.Equal(got.WrongSecret, c.want) || got.Webhook != ledger.WebhookEnabled || got.Errors != c.errors ||
 			!cmp.Equal(alerts, c.alerts) || !cmp.Equal(outcomes, c.outcomes) {

@@ -85,6 +85,8 @@ type pass struct {
 	webhook ledger.WebhookHealth
 	// wrongSecret is as in the report of the pass.
 	wrongSecret *ledger.WrongSecret
+	// secretFitsAt is as in the report of the pass.
+	secretFitsAt time.Time
 	// delivered: Gemini delivers events, as far as can be seen.
 	delivered bool
 }

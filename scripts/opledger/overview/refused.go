@@ -89,8 +89,13 @@ func (o *Overview) judgeRefused(add adder) {
 	if r.Count <= fewRefused || r.Unannounced == 0 || o.LastPass.WrongSecret != nil && r.Reason == "signature" {
 		return // the last: judgePass says why
 	}
-	add(true, AboutWebhook, "webhook check",
+	command, why := "webhook check", refusedWhy(r.Reason)
+	if r.Reason == "signature" && r.Last.Before(o.LastPass.SecretFitsAt) {
+		command, why = "webhook ping", "the signature did not fit; a pass has found since then that the webhook has "+
+			"Gemini's secret: this ends with the next delivery that it accepts, such as that of opledger webhook ping"
+	}
+	add(true, AboutWebhook, command,
 		"the webhook refused %s in %s and accepted none, and look-ups found every completion; of the last, %s",
-		phrase.Counted(r.Count, "request"), o.since(r.Since), refusedWhy(r.Reason))
+		phrase.Counted(r.Count, "request"), o.since(r.Since), why)
 	o.instead("refused")
 }

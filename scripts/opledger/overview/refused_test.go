@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -53,6 +54,36 @@ func TestJudgeRefused(t *testing.T) {
 	}
 	if len(o.Problems) != 1 || o.Problems[0] != want {
 		t.Errorf("%+v, want %+v", o.Problems, want)
+	}
+}
+
+// TestRefusedBefore: where a pass since the last refusal found that the webhook has Gemini's secret, the line says
+// so, and what ends it. It still needs an operator: only an accepted delivery shows that the signatures fit.
+func TestRefusedBefore(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		about, reason string
+		fitsAt, last  time.Duration // after the first refusal; no time: no pass found so
+		command       string
+	}{
+		{"it was set right", "signature", 2 * time.Minute, time.Minute, "opledger webhook ping"},
+		{"one was refused since", "signature", time.Minute, time.Minute, "opledger webhook check"},
+		{"no pass could compare", "signature", 0, time.Minute, "opledger webhook check"},
+		{"another reason", "no-secret", 2 * time.Minute, time.Minute, "opledger webhook check"},
+	} {
+		o := Overview{At: since.Add(time.Hour)}
+		o.Refused = Refused{Count: 4, Reason: c.reason, Since: since, Last: since.Add(c.last), Unannounced: 1}
+		if c.fitsAt > 0 {
+			o.LastPass = ledger.Pass{Began: o.At, Ended: o.At, Outcome: ledger.PassDone, SecretFitsAt: since.Add(c.fitsAt)}
+		}
+		o.judge(Options{Interval: 5 * time.Minute})
+		right := c.command == "opledger webhook ping"
+		if len(o.Problems) != 1 || o.Problems[0].Command != c.command ||
+			strings.Contains(o.Problems[0].Words, "has found since then that the webhook has Gemini's secret") != right ||
+			strings.Contains(o.Problems[0].Words, "?") && right {
+			t.Errorf("%s: %+v", c.about, o.Problems)
+		}
 	}
 }
 

@@ -98,13 +98,15 @@ func FrozenDocuments() []Frozen {
 		}},
 		{Kind: "part", Data: ledger.QuarantinedPart{Body: []byte{1, 0xff}, ExpireAt: at(1)}},
 		{Kind: "marks", Data: frozenMarks(), Added: map[string]string{
-			"Last":      "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
-			"EnabledAt": seenEnabled,
-			"Scans":     beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
+			"SecretFitsAt": secretFitted,
+			"Last":         "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
+			"EnabledAt":    seenEnabled,
+			"Scans":        beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
 		}},
 		// the same document, since its passes report how they end
 		{Kind: "pass", Data: frozenPass(), Added: map[string]string{
-			"EnabledAt": seenEnabled, "Scans": beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
+			"SecretFitsAt": secretFitted,
+			"EnabledAt":    seenEnabled, "Scans": beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
 		}},
 		{Kind: "refusals", Data: ledger.Refusals{
 			Schema: 1, Version: 2, Count: 20, Reason: "signature", FirstAt: at(1), LastAt: at(2), AcceptedAt: at(3),
@@ -130,6 +132,9 @@ const answeredNone = "stamped: with the version; after an older revision's write
 
 // signedByAnother says why an older revision does no harm to the secret that the webhook does not know.
 const signedByAnother = "stamped: with the version; after an older revision's write the next pass says it again"
+
+// secretFitted says why an older revision does no harm to when the webhook was found to have Gemini's secret.
+const secretFitted = "lasting: a pass found so then; only what was refused before is judged by it"
 
 func frozenMarks() ledger.Marks {
 	return ledger.Marks{Schema: 1, Version: 2, Marks: []ledger.Mark{{

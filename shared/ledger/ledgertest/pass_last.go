@@ -155,6 +155,28 @@ var passLast = join([]ledgerTest{
 		shown("after a pass that found the right one", ledger.WrongSecret{})
 		equal(w, "known after the right one", knew(), false)
 	}},
+	{"when the webhook was found to have Gemini's secret is kept through passes that cannot know [W1]", func(w *world) {
+		report := func(fits func(*ledger.Lookups) time.Time) (began time.Time) {
+			w.Helper()
+			k := w.begun(w.ledger())
+			if err := k.Report(w.ctx, ledger.Pass{
+				Began: k.Start(), Ended: k.Start().Add(time.Second), Outcome: ledger.PassDone, SecretFitsAt: fits(k),
+			}); err != nil {
+				w.Fatal(err)
+			}
+			return operation.Instant(k.Start())
+		}
+		unknown := func(*ledger.Lookups) time.Time { return time.Time{} }
+		report(unknown)
+		equal(w, "found so", w.last().SecretFitsAt.IsZero(), true)
+		found := report((*ledger.Lookups).Start)
+		equal(w, "found so", w.last().SecretFitsAt.Equal(found), true)
+		report(unknown)
+		if err := w.ledger().Passes.StorePause(w.ctx, ledger.EffectsPaused); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "found so then", w.last().SecretFitsAt.Equal(found), true)
+	}},
 	{"what a newer revision wrote is left alone [L6]", func(w *world) {
 		w.reported(w.begun(w.ledger()), 0)
 		w.raise(marksPath)
