@@ -52,7 +52,9 @@ type outcome struct {
 	Title string // "Done", where it is empty
 	Words string
 	Then  []string // what follows, and what is left to do
-	Part  string   // of the page of its subject, that shows more; empty: its beginning
+	// Playbook says more: its name; empty: there is none.
+	Playbook string
+	Part     string // of the page of its subject, that shows more; empty: its beginning
 }
 
 // table is what an operator can do, in the order of the buttons.

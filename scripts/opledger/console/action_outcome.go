@@ -15,9 +15,6 @@ import (
 // laterEnd stays true of an abandoned operation [R4].
 const laterEnd = "A completion that is reported later still counts: it is applied, and its effects run."
 
-// conflictsPlaybook is the playbook for a conflict.
-const conflictsPlaybook = "infra/playbooks/conflicts.md"
-
 // lookUp asks Gemini. That Gemini does not know the operation is an answer, too.
 func lookUp(ctx context.Context, a *actions.Actions, s subject, _ decision) (outcome, error) {
 	_, words, err := a.LookUp(ctx, s.Record.Key)
@@ -36,14 +33,18 @@ func goneOutcome(r operation.Record) outcome {
 	key := phrase.Safe(string(r.Key))
 	switch {
 	case r.Settled():
+		then := []string{
+			"Find in your own records, such as the output of the job, how it really ended.", trueEnd(r),
+		}
+		if r.Conflicted() {
+			then = append(then, fmt.Sprintf("Else the remark leaves the overview %d days after the other state was "+
+				"reported.", int(overview.ConflictsFor.Hours()/24)))
+		}
 		return outcome{
 			Title: "Gemini does not know it any more",
 			Words: "Gemini does not know " + key + " any more: nothing more can be learned from it. " +
 				string(r.State) + " stands.",
-			Then: []string{
-				"Find in your own records, such as the output of the job, how it really ended.", trueEnd(r),
-				remark(r) + "The playbook " + conflictsPlaybook + " says more.",
-			},
+			Then: then, Playbook: "conflicts",
 		}
 	case r.Abandoned != nil:
 		return outcome{
@@ -61,15 +62,6 @@ func goneOutcome(r operation.Record) outcome {
 			},
 		}
 	}
-}
-
-// remark says how long the overview shows a conflict that is not resolved; empty where it does not.
-func remark(r operation.Record) string {
-	if !r.Conflicted() {
-		return ""
-	}
-	return fmt.Sprintf("Else the remark leaves the overview %d days after the other state was reported. ",
-		int(overview.ConflictsFor.Hours()/24))
 }
 
 // trueEnd says what to do once it is known which of two terminal states is true. An operator can

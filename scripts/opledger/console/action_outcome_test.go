@@ -45,7 +45,10 @@ func TestGone(t *testing.T) {
 	says(t, lookUp("batches/done"), "Gemini does not know it any more",
 		"nothing more can be learned from it. SUCCEEDED stands.", "Find in your own records",
 		"If FAILED is, undo by hand what the effects of SUCCEEDED did. Then resolve the conflict.",
-		"leaves the overview 7 days after", conflictsPlaybook)
+		"leaves the overview 7 days after")
+	if page := lookUp("batches/done"); !strings.Contains(page, `<a href="`+playbookAddress("conflicts")+`">`) {
+		t.Errorf("no link to the playbook: %s", page)
+	}
 	says(t, lookUp("batches/missing"), "Gemini does not know batches/missing. It is looked up again at ",
 		"abandon it. "+laterEnd)
 	form := w.question(everyAction[1].address())

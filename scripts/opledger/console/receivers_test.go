@@ -177,6 +177,23 @@ func TestGroupInterrupted(t *testing.T) {
 		"Not tried", "2")
 }
 
+// TestGroupBegins: the page of a run of which no effect was asked for yet says so, and names no number of none.
+func TestGroupBegins(t *testing.T) {
+	t.Parallel()
+	g := newGroupWorld(t, 2)
+	asked := make(chan struct{})
+	g.console.options.Actions.Send = func(context.Context, ledger.Message) error {
+		<-asked
+		return errors.New("no answer")
+	}
+	answer := g.post(g.question(link(askPath, "do", replayGroup, theKey, hooks, "effect", "publish")))
+	page := g.get(answer.Header().Get("Location")).Body.String()
+	close(asked)
+	if says(t, page, "It begins: none was tried yet"); strings.Contains(page, "0 of 0") || strings.Contains(page, "max=") {
+		t.Errorf("%s", page)
+	}
+}
+
 // TestGroupChanged: a group is acted on as it is when the form is sent, and not where nothing is left to do; in a
 // pause that this process keeps nothing is asked, because no receiver can be tried; a run that is not known is said
 // to be none.

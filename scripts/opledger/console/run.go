@@ -112,6 +112,8 @@ func (p runPage) PageTitle() string { return p.Title }
 // State says how far the run is, in a few words.
 func (p runPage) State() string {
 	switch {
+	case !p.Over && p.Progress.Total == 0: // it is being read what there is to try
+		return "It begins: none was tried yet"
 	case !p.Over:
 		return fmt.Sprintf("%d of %d were tried", p.Progress.Tried, p.Progress.Total)
 	case p.Error != "":

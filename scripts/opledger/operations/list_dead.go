@@ -47,7 +47,8 @@ func (q listing) printDead(
 	err = terminal.PrintPage(w, s, dead, "no effect is dead", headings, func(e ledger.Effect) []any {
 		return []any{phrase.Safe(string(e.Operation)), phrase.Safe(e.Name), e.DiedAt, e.Attempts, phrase.Safe(e.LastError)}
 	})
-	return errors.Join(err, printFailures(w, s, groups, false), q.printMore(ctx, w, l, page))
+	partial := page.Next.Path != "" || q.filter.After.Path != ""
+	return errors.Join(err, printFailures(w, s, groups, partial), q.printMore(ctx, w, l, page))
 }
 
 // printFailures prints how many effects died of each error. Where partial, further ones may have.

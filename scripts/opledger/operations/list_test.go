@@ -143,7 +143,7 @@ $`).MatchString(s.Out) {
 		t.Errorf("%+v", dead)
 	}
 	commandtest.Run(t, nil, "list", "--dead", "--limit", "2", "--store", f.Store()).Want(t, terminal.ExitDone).Says(t,
-		"\n2 of 3\nmore: --after ")
+		"\nat least 2 ", "\n2 of 3\nmore: --after ")
 	commandtest.Run(t, nil, "list", "--dead", "--pending", "--store", f.Store()).Want(t, terminal.ExitUsage, "pending",
 		"dead").Complaint(t)
 }

@@ -177,7 +177,11 @@ func printProblems(w io.Writer, section overview.Section) error {
 	}
 	rows := [][]any{{strings.ToUpper(section.Heading), "COMMAND", "PLAYBOOK"}}
 	for _, p := range section.Problems {
-		rows = append(rows, []any{p.Words, cmp.Or(p.Command, "-"), phrase.Safe(p.Playbook)})
+		words := p.Words
+		if p.Detail != "" {
+			words += "; " + p.Detail
+		}
+		rows = append(rows, []any{words, cmp.Or(p.Command, "-"), phrase.Safe(p.Playbook)})
 	}
 	_, err := fmt.Fprintln(w)
 	return errors.Join(err, terminal.Screen{}.Rows(w, rows))

@@ -229,7 +229,8 @@ func TestStatusOfFailing(t *testing.T) {
 	}
 	f.With(fails("batches/a"))
 	commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitDone).Says(t,
-		"1 back off after a failure")
+		"1 back off after a failure",
+		"1 effect failed at the last attempt, and will be tried again; the last error: 503 from the receiver ")
 	f.Ago(2*time.Hour, func(ctx context.Context, l *ledger.Ledger) error {
 		name := operation.Name{Key: "batches/b", Resource: "batches/b"}
 		_, err := l.Operations.Register(ctx, ledger.Registration{Name: name})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -118,7 +119,10 @@ func TestPartial(t *testing.T) {
 	t.Parallel()
 	o := Overview{
 		Partial: true, Dead: Dead{Total: ledger.Total{N: 1}},
-		Effects: Effects{Failing: 2, Partial: true}, Intents: Intents{Total: ledger.Total{N: 9}, Abandoned: 4, Partial: true},
+		Effects: Effects{
+			Failing: 2, Partial: true,
+			Errors: []phrase.FailureGroup{{Failure: "503", Count: 1}, {Failure: "refused", Count: 1}},
+		}, Intents: Intents{Total: ledger.Total{N: 9}, Abandoned: 4, Partial: true},
 	}
 	o.judge(Options{Interval: 5 * time.Minute})
 	sections := o.Sections()
@@ -126,6 +130,7 @@ func TestPartial(t *testing.T) {
 		sections[0].Problems[1].Words != "at least 4 intents given up: no operation was found" ||
 		sections[1].Heading != "Needs none yet" ||
 		!strings.HasPrefix(sections[1].Problems[0].Words, "at least 2 effects failed at the last attempt") ||
+		sections[1].Problems[0].Detail != "the last error of at least 1 of them: 503" ||
 		o.Intents.Words() != "their operation is not known yet, at least 4 given up" {
 		t.Errorf("%+v", sections)
 	}

@@ -38,7 +38,8 @@ const (
 type Problem struct {
 	About   string `json:"about"` // one of the above
 	Words   string `json:"problem"`
-	Command string `json:"command"` // that shows more of it
+	Detail  string `json:"detail,omitempty"` // more of it, which the console shows as a list
+	Command string `json:"command"`          // that shows more of it
 	// Playbook says what to do: its name in infra/playbooks.
 	Playbook string `json:"playbook,omitempty"`
 	// Operation is the one that the problem is about; empty: several, or none.
@@ -162,11 +163,24 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 	if n := o.Effects.Failing; n > 0 {
 		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
 			AtLeast(o.Effects.Partial, phrase.Counted(n, "effect")))
-		o.Notes[len(o.Notes)-1].Playbook = "effects-failing"
+		last := &o.Notes[len(o.Notes)-1]
+		last.Playbook, last.Detail = "effects-failing", failingDetail(o.Effects)
 		if groups := o.Effects.Errors; len(groups) == 1 {
-			o.Notes[len(o.Notes)-1].Receiver = phrase.Receiver(groups[0].Failure)
+			last.Receiver = phrase.Receiver(groups[0].Failure)
 		}
 	}
+}
+
+// failingDetail says why the most of the failing effects fail.
+func failingDetail(e Effects) string {
+	if len(e.Errors) == 0 {
+		return ""
+	}
+	most := e.Errors[0]
+	if len(e.Errors) == 1 {
+		return "the last error: " + most.Failure
+	}
+	return "the last error of " + AtLeast(e.Partial, phrase.Number(int64(most.Count))) + " of them: " + most.Failure
 }
 
 // instead names another playbook than the usual one for the problem that was just added.
