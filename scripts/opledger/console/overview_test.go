@@ -119,7 +119,8 @@ func TestWrongSecretShown(t *testing.T) {
 	}))
 	says(t, w.get("/").Body.String(), "deliveries with whsec_...3frh, which the webhook does not know",
 		"/console/playbook?key=wrong-secret", "opledger webhook check", "wrong secret")
-	says(t, w.get("/console/passes").Body.String(), "it refuses each delivery: Gemini signs with whsec_...3frh")
+	says(t, w.get("/console/passes").Body.String(), "it refuses each delivery: Gemini signs with whsec_...3frh",
+		"It needs the variables of serve, such as GEMINI_API_KEY.")
 }
 
 // TestUnmatchedShown: lines of results that no request asked for are said with their place, on the page of the job.

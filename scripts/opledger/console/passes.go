@@ -30,11 +30,14 @@ func loadPasses(c *Console, r *request) (any, error) {
 		Paused: c.pausedHere() || last.Effects == ledger.EffectsPaused, Serve: c.serve(r),
 	}
 	view := c.view(r)
+	checks := "Compares it with what Gemini has, and says what to do."
+	if c.options.Location.IsFile() {
+		checks += " It needs the variables of serve, such as GEMINI_API_KEY."
+	}
 	p.Remedies = []remedy{
 		{Label: "Make a pass now", Line: "opledger reconcile" + view.StoreFlag(),
 			Explains: "Looks up due operations and enqueues due effects, as the schedule does. Its log names what fails."},
-		{Label: "Check the webhook", Line: "opledger webhook check",
-			Explains: "Compares it with what Gemini has, and says what to do."},
+		{Label: "Check the webhook", Line: "opledger webhook check", Explains: checks},
 	}
 	return p, nil
 }
