@@ -9,8 +9,6 @@ import (
 	mathrand "math/rand/v2"
 	"time"
 
-	"github.com/googleapis/gax-go/v2"
-
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -145,8 +143,10 @@ func (l *protocol) retry(ctx context.Context, what string, try func(tries int) e
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		pause := time.Duration(l.jitter() * float64(min(firstPause<<tries, maxPause)))
-		if gax.Sleep(ctx, pause) != nil {
+		select {
+		case <-ctx.Done():
 			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+		case <-time.After(pause):
 		}
 	}
 	return fmt.Errorf("%s: %w: gave up after %d tries", what, ErrContention, maxTries)
