@@ -1,6 +1,6 @@
 package webhook
 
-import "github.com/opledger/opledger/test/harness"
+import "github.com/opledger/opledger/test/functiontest"
 
 // Build builds the function of a deployment.
-var Build = harness.BuilderOf(build)
+var Build = functiontest.BuilderOf(build)

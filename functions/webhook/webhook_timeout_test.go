@@ -13,6 +13,7 @@ import (
 
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
@@ -131,7 +132,7 @@ func TestHungFirestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	store, err := firestore.Open(t.Context(), "p", "", harness.ClientOptions(listener.Addr().String())...)
+	store, err := firestore.Open(t.Context(), "p", "", dial.Options(listener.Addr().String())...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
@@ -47,7 +48,7 @@ func inFile(t testing.TB) *metered {
 func onEmulator(t testing.TB) *metered {
 	t.Helper()
 	m := &metered{}
-	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "", harness.ClientOptions(harness.Firestore(t),
+	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "", dial.Options(harness.Firestore(t),
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			m.rpcs.Add(1)

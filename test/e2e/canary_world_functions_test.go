@@ -29,10 +29,10 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	sharedreconcile "github.com/opledger/opledger/shared/reconcile"
 	secretmanager "github.com/opledger/opledger/shared/secret"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/harness"
 )
 
 func (d *deployment) webhookFunction() http.Handler {
@@ -107,7 +107,7 @@ func (d *deployment) subscribe(addr string) {
 	d.must(err)
 	d.Cleanup(func() { // the emulator would push to its closed endpoint for ever
 		ctx := context.WithoutCancel(d.Context())
-		admin, err := pubsub.NewClient(ctx, d.project, harness.ClientOptions(addr)...)
+		admin, err := pubsub.NewClient(ctx, d.project, dial.Options(addr)...)
 		if err == nil {
 			err = admin.SubscriptionAdminClient.DeleteSubscription(ctx,
 				&pubsubpb.DeleteSubscriptionRequest{Subscription: d.full("subscriptions")})

@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/topic"
 	"github.com/opledger/opledger/shared/logging"
@@ -104,15 +105,15 @@ func (d *deployment) must(err error) {
 func (d *deployment) openLedger(firestoreAddr, pubsubAddr string) {
 	d.Helper()
 	var err error
-	d.admin, err = pubsub.NewClient(d.Context(), d.project, harness.ClientOptions(pubsubAddr)...)
+	d.admin, err = pubsub.NewClient(d.Context(), d.project, dial.Options(pubsubAddr)...)
 	d.must(err)
 	d.Cleanup(func() { _ = d.admin.Close() })
 	_, err = d.admin.TopicAdminClient.CreateTopic(d.Context(), &pubsubpb.Topic{Name: d.full("topics")})
 	d.must(err)
-	d.store, err = firestore.Open(d.Context(), d.project, "", harness.ClientOptions(firestoreAddr)...)
+	d.store, err = firestore.Open(d.Context(), d.project, "", dial.Options(firestoreAddr)...)
 	d.must(err)
 	d.Cleanup(func() { _ = d.store.Close() })
-	published, err := topic.Open(d.Context(), d.project, "opledger-effects", harness.ClientOptions(pubsubAddr)...)
+	published, err := topic.Open(d.Context(), d.project, "opledger-effects", dial.Options(pubsubAddr)...)
 	d.must(err)
 	d.Cleanup(func() { _ = published.Close() })
 	settings := ledger.DefaultSettings()

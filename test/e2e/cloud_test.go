@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/test/harness"
 )
@@ -35,10 +36,10 @@ func newCloudAt(t *testing.T, store, topics string) *cloud {
 	t.Helper()
 	c := &cloud{t: t, project: harness.ProjectID(t), firestore: store, pubsub: topics}
 	c.backend = newBackend(t, func(ctx context.Context) (ledger.Store, error) {
-		return firestore.Open(ctx, c.project, "", harness.ClientOptions(c.firestore)...)
+		return firestore.Open(ctx, c.project, "", dial.Options(c.firestore)...)
 	}, c.variables()...)
 	var err error
-	c.admin, err = pubsub.NewClient(t.Context(), c.project, harness.ClientOptions(c.pubsub)...)
+	c.admin, err = pubsub.NewClient(t.Context(), c.project, dial.Options(c.pubsub)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	cloudfirestore "cloud.google.com/go/firestore"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/harness"
 )
 
 // A point is a moment in an effect's life at which its process is killed, and what must come of it.
@@ -46,7 +46,7 @@ type extraWrite struct {
 func (c *cloud) effects() map[string]*writtenEffect {
 	c.t.Helper()
 	ctx := c.t.Context()
-	client, err := cloudfirestore.NewClient(ctx, c.project, harness.ClientOptions(c.firestore)...)
+	client, err := cloudfirestore.NewClient(ctx, c.project, dial.Options(c.firestore)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}

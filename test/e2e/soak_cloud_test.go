@@ -9,6 +9,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger/emulator"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -106,7 +107,7 @@ func (c *soakedCloud) restartPubSub() {
 		c.t.Fatal(err)
 	}
 	c.pubsub = next
-	admin, err := pubsub.NewClient(c.t.Context(), c.project, harness.ClientOptions(next.Addr())...)
+	admin, err := pubsub.NewClient(c.t.Context(), c.project, dial.Options(next.Addr())...)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	effectlog "github.com/opledger/opledger/shared/effect/log"
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/ledger/topic"
 	"github.com/opledger/opledger/shared/logging"
@@ -72,7 +73,7 @@ func (p planned) caller(t *testing.T, function http.Handler) frontdoor.Caller {
 func TestPlannedPushesReachEffects(t *testing.T) {
 	t.Parallel()
 	addr, project := harness.PubSub(t), harness.ProjectID(t)
-	admin, err := pubsub.NewClient(t.Context(), project, harness.ClientOptions(addr)...)
+	admin, err := pubsub.NewClient(t.Context(), project, dial.Options(addr)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 	if _, err := admin.TopicAdminClient.CreateTopic(t.Context(), &pubsubpb.Topic{Name: full}); err != nil {
 		t.Fatal(err)
 	}
-	published, err := topic.Open(t.Context(), project, name, harness.ClientOptions(addr)...)
+	published, err := topic.Open(t.Context(), project, name, dial.Options(addr)...)
 	if err != nil {
 		t.Fatal(err)
 	}

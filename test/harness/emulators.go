@@ -12,9 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"google.golang.org/api/option"
-	"google.golang.org/grpc"
-
 	"github.com/opledger/opledger/shared/ledger/emulator"
 )
 
@@ -112,11 +109,6 @@ func PubSub(t testing.TB) string {
 // ProjectID returns the id of a project that no other test uses: the emulators keep projects apart
 // and make them on use.
 func ProjectID(testing.TB) string { return "test-" + strings.ToLower(rand.Text()[:20]) }
-
-// ClientOptions is emulator.ClientOptions.
-func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
-	return emulator.ClientOptions(addr, dial...)
-}
 
 // Missing ends a test that needs something which is not here: it skips the test with a message that
 // says what, or fails it where OPLEDGER_REQUIRE_EMULATORS=1 says that nothing may be skipped.

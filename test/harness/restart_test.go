@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/ledger/emulator"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -37,7 +38,7 @@ func TestRestartFirestore(t *testing.T) {
 		Map: map[string]bool{"a.b": true},
 	}
 	at := func(p *emulator.Process) *firestore.DocumentRef {
-		client, err := firestore.NewClient(t.Context(), project, emulator.ClientOptions(p.Addr())...)
+		client, err := firestore.NewClient(t.Context(), project, dial.Options(p.Addr())...)
 		if err != nil {
 			t.Fatal(err)
 		}

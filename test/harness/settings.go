@@ -9,6 +9,9 @@
 // test, and ends with that; elsewhere it is the test binary's own. Where FIRESTORE_EMULATOR_HOST or
 // PUBSUB_EMULATOR_HOST is set, that one is used and left running. Where none can be had, the test is
 // skipped and says what is missing; with OPLEDGER_REQUIRE_EMULATORS=1 it fails.
+//
+// It imports no client of Google Cloud, nor gRPC, which every test that needs a log or a program would
+// then link: what does is in shared/ledger/emulator/dial, harness/meter and functiontest.
 package harness
 
 import (

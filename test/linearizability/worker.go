@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/emulator"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
@@ -54,7 +54,7 @@ func (a assignment) open(ctx context.Context) (ledger.Store, error) {
 	if a.File != "" {
 		return sqlite.Open(ctx, a.File, a.now)
 	}
-	return firestore.Open(ctx, a.Project, "", emulator.ClientOptions(a.Emulator)...)
+	return firestore.Open(ctx, a.Project, "", dial.Options(a.Emulator)...)
 }
 
 // work is what a worker's process runs. It ends when in does.

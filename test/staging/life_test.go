@@ -17,6 +17,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
@@ -100,7 +101,7 @@ func TestLife(t *testing.T) {
 // for ever.
 func subscribe(t *testing.T, host, project, topic, url string) {
 	t.Helper()
-	admin, err := pubsub.NewClient(t.Context(), project, harness.ClientOptions(host)...)
+	admin, err := pubsub.NewClient(t.Context(), project, dial.Options(host)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func subscribe(t *testing.T, host, project, topic, url string) {
 // receiver saw it.
 func untilDone(t *testing.T, project, host string) ledger.Story {
 	t.Helper()
-	store, err := firestore.Open(t.Context(), project, "opledger", harness.ClientOptions(host)...)
+	store, err := firestore.Open(t.Context(), project, "opledger", dial.Options(host)...)
 	if err != nil {
 		t.Fatal(err)
 	}

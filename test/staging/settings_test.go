@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/test/harness"
 )
@@ -17,7 +18,7 @@ func TestSettingsAtStart(t *testing.T) {
 		t.Run(function, func(t *testing.T) {
 			t.Parallel()
 			project := harness.ProjectID(t)
-			store, err := firestore.Open(t.Context(), project, "opledger", harness.ClientOptions(host)...)
+			store, err := firestore.Open(t.Context(), project, "opledger", dial.Options(host)...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,9 +10,11 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
+	"github.com/opledger/opledger/test/harness/meter"
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -21,9 +23,9 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 // documents with the newest ends, however much of everything there is.
 func TestReads(t *testing.T) {
 	t.Parallel()
-	var m harness.Meter
+	var m meter.Meter
 	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "",
-		harness.ClientOptions(harness.Firestore(t), m.Dial()...)...)
+		dial.Options(harness.Firestore(t), m.Dial()...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

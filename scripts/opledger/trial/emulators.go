@@ -14,6 +14,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/emulator"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/topic"
 )
@@ -56,7 +57,7 @@ func startEmulators(ctx context.Context, pushURL string) (_ *emulators, err erro
 	if err != nil {
 		return nil, err
 	}
-	store, err := firestore.Open(ctx, project, "", emulator.ClientOptions(firestoreAddr)...)
+	store, err := firestore.Open(ctx, project, "", dial.Options(firestoreAddr)...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func startEmulators(ctx context.Context, pushURL string) (_ *emulators, err erro
 		return nil, err
 	}
 	closers = append(closers, unsubscribe)
-	effects, err := topic.Open(ctx, project, topicID, emulator.ClientOptions(pubsubAddr)...)
+	effects, err := topic.Open(ctx, project, topicID, dial.Options(pubsubAddr)...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ const topicID = "opledger-effects"
 // subscribe makes the topic and a push subscription like that of a deployment. The returned
 // function deletes the subscription, because the emulator would push to its endpoint for ever.
 func subscribe(ctx context.Context, project, addr, pushURL string) (func() error, error) {
-	client, err := pubsub.NewClient(ctx, project, emulator.ClientOptions(addr)...)
+	client, err := pubsub.NewClient(ctx, project, dial.Options(addr)...)
 	if err != nil {
 		return nil, fmt.Errorf("making a Pub/Sub client: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opledger/opledger/shared/effect"
 	effectpubsub "github.com/opledger/opledger/shared/effect/pubsub"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -19,7 +20,7 @@ import (
 // with ordering gets every message of many attempts. It sets a variable, so it is not parallel.
 func TestPubSubEmulator(t *testing.T) {
 	addr, project := harness.PubSub(t), harness.ProjectID(t)
-	options := harness.ClientOptions(addr)
+	options := dial.Options(addr)
 	admin, err := pubsub.NewTopicAdminClient(t.Context(), options...)
 	if err != nil {
 		t.Fatal(err)

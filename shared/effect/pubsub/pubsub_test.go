@@ -21,8 +21,8 @@ import (
 	effectpubsub "github.com/opledger/opledger/shared/effect/pubsub"
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/harness"
 )
 
 const key operation.Key = "batches/a"
@@ -109,7 +109,7 @@ func serveTopic(t *testing.T) (*topicServer, *effectpubsub.Topics) {
 	pubsubpb.RegisterPublisherServer(server, pubsubServer)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	topics := effectpubsub.NewTopics("p", harness.ClientOptions(listener.Addr().String())...)
+	topics := effectpubsub.NewTopics("p", dial.Options(listener.Addr().String())...)
 	t.Cleanup(func() {
 		err := topics.Close()
 		server.Stop()
@@ -214,7 +214,7 @@ func TestPubSubEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	topics := effectpubsub.NewTopics("p", harness.ClientOptions(listener.Addr().String())...)
+	topics := effectpubsub.NewTopics("p", dial.Options(listener.Addr().String())...)
 	if _, err := effectpubsub.New(topics, completions, 20*time.Millisecond).Perform(t.Context(),
 		completion(1)); err == nil || effect.IsPermanent(err) {
 		t.Errorf("no answer: %v", err)
@@ -278,7 +278,7 @@ func TestTopicUnperformable(t *testing.T) {
 	if n := len(server.messages()); n != 0 {
 		t.Errorf("%d messages were published", n)
 	}
-	gone := effectpubsub.NewTopics("p", harness.ClientOptions("127.0.0.1:1")...)
+	gone := effectpubsub.NewTopics("p", dial.Options("127.0.0.1:1")...)
 	if err := why(gone, "completions"); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Error(err)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/job/steps"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
@@ -148,7 +149,7 @@ func (w *world) openStore() ledger.Store {
 
 func (w *world) openFirestore() ledger.Store {
 	w.Helper()
-	options := harness.ClientOptions(harness.Firestore(w),
+	options := dial.Options(harness.Firestore(w),
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn,
 			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 		) error {

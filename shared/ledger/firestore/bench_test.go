@@ -12,7 +12,7 @@ import (
 	cloud "cloud.google.com/go/firestore"
 
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/test/harness"
+	"github.com/opledger/opledger/test/harness/meter"
 )
 
 // BenchmarkIngest ingests one completion of each of b.N registered operations, with 1, 16 and 64
@@ -23,7 +23,7 @@ func BenchmarkIngest(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		for _, way := range ways() {
 			b.Run(fmt.Sprintf("callers=%d/%s", callers, way.name), func(b *testing.B) {
-				var m harness.Meter
+				var m meter.Meter
 				store, client := both(b, m.Dial()...)
 				l := newLedger(b, store, &outbox{})
 				concurrently(b, 32, func(i int) error {
@@ -133,7 +133,7 @@ func BenchmarkManyAtOnce(b *testing.B) {
 		for _, identical := range []bool{true, false} {
 			for _, queue := range []bool{false, true} {
 				b.Run(fmt.Sprintf("callers=%d/identical=%v/queue=%v", callers, identical, queue), func(b *testing.B) {
-					var m harness.Meter
+					var m meter.Meter
 					var store ledger.Store = open(b, m.Dial()...)
 					defer func() { _ = store.Close() }()
 					ledgers := []*ledger.Ledger{newLedger(b, store, &outbox{})}
@@ -193,7 +193,7 @@ func concurrently(b *testing.B, callers int, do func(i int) error) []time.Durati
 	return took
 }
 
-func report(b *testing.B, total harness.Metered, took []time.Duration) {
+func report(b *testing.B, total meter.Metered, took []time.Duration) {
 	b.Helper()
 	slices.Sort(took)
 	n := float64(b.N)

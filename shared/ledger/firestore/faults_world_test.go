@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/ledgertest/calls"
 	"github.com/opledger/opledger/test/harness"
@@ -48,7 +49,7 @@ func (w *faultWorld) beside(t testing.TB) *faultWorld {
 func (w *faultWorld) open(t testing.TB) *firestore.Store {
 	t.Helper()
 	store, err := firestore.Open(t.Context(), w.project, "",
-		harness.ClientOptions(harness.Firestore(t), w.wires.options()...)...)
+		dial.Options(harness.Firestore(t), w.wires.options()...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

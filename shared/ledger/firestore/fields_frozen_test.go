@@ -12,6 +12,7 @@ import (
 
 	"github.com/opledger/opledger/shared/effect/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/test/harness"
 )
@@ -23,7 +24,7 @@ func TestFrozenDocuments(t *testing.T) {
 	project := harness.ProjectID(t)
 	store := openIn(t, project)
 	t.Cleanup(func() { _ = store.Close() })
-	client, err := raw.NewClient(t.Context(), harness.ClientOptions(harness.Firestore(t))...)
+	client, err := raw.NewClient(t.Context(), dial.Options(harness.Firestore(t))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -48,7 +49,7 @@ func TestWhatADeliveryIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := raw.NewClient(t.Context(), harness.ClientOptions(harness.Firestore(t))...)
+	client, err := raw.NewClient(t.Context(), dial.Options(harness.Firestore(t))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
+	"github.com/opledger/opledger/test/harness/meter"
 )
 
 const publish = "publish"
@@ -142,7 +143,7 @@ func TestALifeThroughFaults(t *testing.T) {
 // TestWhatALifeCosts pins the requests, reads and writes of every call: test/load/README.md states them.
 func TestWhatALifeCosts(t *testing.T) {
 	t.Parallel()
-	var m harness.Meter
+	var m meter.Meter
 	store := opened(t, m.Dial()...)
 	l := newLedger(t, store, &outbox{})
 	item := ledgertest.BillItem
@@ -169,7 +170,7 @@ func TestWhatALifeCosts(t *testing.T) {
 			_, err := l.Operations.Ingest(t.Context(), e)
 			return err
 		}})
-	var total harness.Metered
+	var total meter.Metered
 	for _, s := range steps {
 		if err := s.call(); err != nil {
 			t.Fatalf("%s: %v", s.name, err)

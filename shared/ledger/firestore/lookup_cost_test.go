@@ -6,7 +6,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/harness"
+	"github.com/opledger/opledger/test/harness/meter"
 )
 
 // TestWhatALookUpCosts pins what a pass asks of Firestore where nothing has changed: for each
@@ -15,7 +15,7 @@ import (
 func TestWhatALookUpCosts(t *testing.T) {
 	t.Parallel()
 	const pending = 20
-	var m harness.Meter
+	var m meter.Meter
 	l := newLedger(t, opened(t, m.Dial()...), &outbox{})
 	running := make(map[operation.Key]operation.Event, pending)
 	for i := range pending {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/test/harness"
 )
@@ -31,14 +32,14 @@ func TestMain(m *testing.M) {
 }
 
 // open returns a store in an empty project on the emulator. The caller closes it.
-func open(t testing.TB, dial ...grpc.DialOption) *firestore.Store {
+func open(t testing.TB, more ...grpc.DialOption) *firestore.Store {
 	t.Helper()
-	return openIn(t, harness.ProjectID(t), dial...)
+	return openIn(t, harness.ProjectID(t), more...)
 }
 
-func openIn(t testing.TB, project string, dial ...grpc.DialOption) *firestore.Store {
+func openIn(t testing.TB, project string, more ...grpc.DialOption) *firestore.Store {
 	t.Helper()
-	store, err := firestore.Open(t.Context(), project, "", harness.ClientOptions(harness.Firestore(t), dial...)...)
+	store, err := firestore.Open(t.Context(), project, "", dial.Options(harness.Firestore(t), more...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +48,11 @@ func openIn(t testing.TB, project string, dial ...grpc.DialOption) *firestore.St
 
 // both returns a store, and a client of the official client library in the same empty project. The
 // test's end closes them.
-func both(t testing.TB, dial ...grpc.DialOption) (*firestore.Store, *cloud.Client) {
+func both(t testing.TB, more ...grpc.DialOption) (*firestore.Store, *cloud.Client) {
 	t.Helper()
 	project := harness.ProjectID(t)
-	store := openIn(t, project, dial...)
-	client, err := cloud.NewClient(t.Context(), project, harness.ClientOptions(harness.Firestore(t), dial...)...)
+	store := openIn(t, project, more...)
+	client, err := cloud.NewClient(t.Context(), project, dial.Options(harness.Firestore(t), more...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +65,9 @@ func both(t testing.TB, dial ...grpc.DialOption) (*firestore.Store, *cloud.Clien
 }
 
 // opened is open for tests that leave the closing to it.
-func opened(t testing.TB, dial ...grpc.DialOption) *firestore.Store {
+func opened(t testing.TB, more ...grpc.DialOption) *firestore.Store {
 	t.Helper()
-	store := open(t, dial...)
+	store := open(t, more...)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)

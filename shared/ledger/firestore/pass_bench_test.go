@@ -16,7 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/harness"
+	"github.com/opledger/opledger/test/harness/meter"
 )
 
 // BenchmarkPass makes passes over 20 pending operations in ledgers of more and more settled ones,
@@ -26,7 +26,7 @@ func BenchmarkPass(b *testing.B) {
 	least := 0
 	for _, settled := range []int{100, 100_000} {
 		b.Run(fmt.Sprintf("settled=%d", settled), func(b *testing.B) {
-			var m harness.Meter
+			var m meter.Meter
 			store, client := both(b, m.Dial()...)
 			l := newLedger(b, store, &outbox{})
 			fill(b, client, l, settled)

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
@@ -58,7 +59,7 @@ func (s answering) store(t *testing.T) *firestore.Store {
 	firestorepb.RegisterFirestoreServer(server, s)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	options := harness.ClientOptions(listener.Addr().String())
+	options := dial.Options(listener.Addr().String())
 	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "", options...)
 	if err != nil {
 		t.Fatal(err)

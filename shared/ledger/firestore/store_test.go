@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
+	"github.com/opledger/opledger/test/harness/meter"
 )
 
 // today is a time in the past, within every retention.
@@ -73,7 +75,7 @@ func TestFoundByATime(t *testing.T) {
 
 func TestReadTimes(t *testing.T) {
 	t.Parallel()
-	var m harness.Meter
+	var m meter.Meter
 	store := opened(t, m.Dial()...)
 	before := time.Now().Add(-time.Second)
 	check := func(what string, at time.Time) {
@@ -114,7 +116,7 @@ func TestReadTimes(t *testing.T) {
 
 func TestNamedDatabasesAreApart(t *testing.T) {
 	t.Parallel()
-	options := harness.ClientOptions(harness.Firestore(t))
+	options := dial.Options(harness.Firestore(t))
 	project := harness.ProjectID(t)
 	path := ledger.OperationPath("a")
 	stores := map[string]*firestore.Store{}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator/dial"
 	"github.com/opledger/opledger/shared/ledger/topic"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
@@ -48,7 +49,7 @@ func newProject(t *testing.T) project {
 	t.Helper()
 	p := project{T: t, id: harness.ProjectID(t)}
 	var err error
-	if p.admin, err = pubsub.NewClient(t.Context(), p.id, harness.ClientOptions(harness.PubSub(t))...); err != nil {
+	if p.admin, err = pubsub.NewClient(t.Context(), p.id, dial.Options(harness.PubSub(t))...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -73,7 +74,7 @@ func (p project) subscription() string    { return "projects/" + p.id + "/subscr
 
 func (p project) open(name string) *topic.Topic {
 	p.Helper()
-	to, err := topic.Open(p.Context(), p.id, name, harness.ClientOptions(harness.PubSub(p))...)
+	to, err := topic.Open(p.Context(), p.id, name, dial.Options(harness.PubSub(p))...)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func TestDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := topic.Open(t.Context(), "p", name, harness.ClientOptions(listener.Addr().String())...)
+	to, err := topic.Open(t.Context(), "p", name, dial.Options(listener.Addr().String())...)
 	if err != nil {
 		t.Fatal(err)
 	}

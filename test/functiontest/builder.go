@@ -1,4 +1,5 @@
-package harness
+// Package functiontest has what the tests of all functions share: how a function is built from its variables.
+package functiontest
 
 import (
 	"context"

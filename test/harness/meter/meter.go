@@ -1,4 +1,5 @@
-package harness
+// Package meter counts what the requests of a test would cost in Firestore.
+package meter
 
 import (
 	"context"

@@ -1,4 +1,6 @@
-package emulator
+// Package dial connects Google Cloud's clients to an emulator. It is apart from the emulators, which tests
+// start that link neither a client nor gRPC.
+package dial
 
 import (
 	"context"
@@ -8,9 +10,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// ClientOptions returns the options with which a Google Cloud client connects to the emulator at
+// Options returns the options with which a Google Cloud client connects to the emulator at
 // addr, with further dial options such as interceptors.
-func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
+func Options(addr string, more ...grpc.DialOption) []option.ClientOption {
 	options := []option.ClientOption{
 		option.WithEndpoint("passthrough:///" + addr),
 		option.WithoutAuthentication(),
@@ -22,7 +24,7 @@ func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
 		option.WithGRPCDialOption(grpc.WithInitialWindowSize(1 << 20)),
 		option.WithGRPCDialOption(grpc.WithInitialConnWindowSize(1 << 20)),
 	}
-	for _, d := range dial {
+	for _, d := range more {
 		options = append(options, option.WithGRPCDialOption(d))
 	}
 	return options
