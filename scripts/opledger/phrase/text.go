@@ -47,8 +47,11 @@ func Receiver(text string) string {
 	return ""
 }
 
-// Sentence is a text that begins with a capital.
+// Sentence is a text that begins with a capital, unless it begins with the name opledger, which has none.
 func Sentence(text string) string {
+	if strings.HasPrefix(text, "opledger ") {
+		return text
+	}
 	_, size := utf8.DecodeRuneInString(text)
 	return strings.ToUpper(text[:size]) + text[size:]
 }

@@ -38,7 +38,9 @@ func TestReceiver(t *testing.T) {
 
 func TestSentence(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"a b": "A b", "élan": "Élan", "1 a": "1 a", "": ""} {
+	for text, want := range map[string]string{
+		"a b": "A b", "élan": "Élan", "1 a": "1 a", "": "", "opledger serve is down": "opledger serve is down",
+	} {
 		if got := Sentence(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
