@@ -126,7 +126,8 @@ func TestBrowserSilent(t *testing.T) {
 	var hung sync.RWMutex // held: the server stands still, and its connections stay open
 	b := newBrowser(w, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		hung.RLock()
-		hung.RUnlock() //nolint:staticcheck // to wait is all
+		//lint:ignore SA2001 to wait is all
+		hung.RUnlock()
 		if r.URL.Query().Has("live") {
 			rw = halting{rw, &hung}
 		}
