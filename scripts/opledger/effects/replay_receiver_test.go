@@ -3,6 +3,7 @@ package effects_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -43,7 +44,10 @@ func newHooks(t *testing.T) (h *hooks, host string, variables []string) {
 func TestReplayReceiver(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
-	names := []string{"batches/a", "batches/b", "batches/c", "batches/d", "batches/e"}
+	var names []string
+	for n := range 14 {
+		names = append(names, fmt.Sprintf("batches/%d", n))
+	}
 	f.Dead(names...)
 	h, host, variables := newHooks(t)
 	variables = append(variables, "OPLEDGER_STORE="+f.Store())
@@ -53,24 +57,24 @@ func TestReplayReceiver(t *testing.T) {
 	}
 	replay("--receiver", "other.example").Want(t, terminal.ExitDone).Says(t,
 		"nothing to run again: no effect that failed is known to be of other.example")
-	replay("--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 5 effects of 5 operations again")
+	replay("--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 14 effects of 14 operations again")
 	h.status.Store(http.StatusServiceUnavailable)
-	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 1 of 5: log of batches/",
-		"failed again, and backs off", "4 effects were not tried").Says(t, "dead  not tried\n",
-		"ran 1 effect of 1 operation, once each", "0 done, 4 not tried, 1 open still")
+	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 1 of 14: log of batches/",
+		"failed again, and backs off", "13 effects were not tried").Says(t, "dead  not tried\nand 3 more that were not tried\n",
+		"ran 1 effect of 1 operation, once each", "0 done, 13 not tried, 1 open still")
 	if n := h.calls.Swap(0); n != 1 {
 		t.Errorf("a receiver that is down was called %d times", n)
 	}
 	h.status.Store(http.StatusGone)
-	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 3 of 4: refused for good are log of batches/",
-		"1 effect was not tried")
+	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 3 of 13: refused for good are log of batches/",
+		"10 effects were not tried")
 	if n := h.calls.Swap(0); n != 3 {
 		t.Errorf("a receiver that refuses was called %d times", n)
 	}
 	h.status.Store(http.StatusOK)
-	replay("--receiver", host, "--now", "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 5 effects of 5")
-	replay("--receiver", host, "--now").Want(t, terminal.ExitDone).Says(t, "5 done")
-	if n := h.calls.Load(); n != 5 {
+	replay("--receiver", host, "--now", "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 14 effects of 14")
+	replay("--receiver", host, "--now").Want(t, terminal.ExitDone).Says(t, "14 done")
+	if n := h.calls.Load(); n != 14 {
 		t.Errorf("the receiver was called %d times", n)
 	}
 	replay("--receiver", host, "--now").Want(t, terminal.ExitDone).Says(t, "nothing to run again: ")

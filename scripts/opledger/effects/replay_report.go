@@ -11,6 +11,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// mostUntried is how many of the effects that were not tried are printed one by one.
+const mostUntried = 10
+
 // report prints the effects that were run again, or with ran false would be.
 func (r *replayer) report(run *replayRun, ran bool) error {
 	targets, sent := run.targets, run.targets[:run.sent]
@@ -31,8 +34,14 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		return terminal.PrintJSON(r.outside.Out, report)
 	}
 	out := terminal.NewTable(r.outside.Out)
-	backsOff := false
+	backsOff, untried := false, 0
 	for _, target := range targets {
+		if target.untried {
+			untried++
+		}
+		if target.untried && untried > mostUntried {
+			continue
+		}
 		cells := []any{target.Operation, phrase.Safe(target.Effect), target.Status}
 		if target.untried {
 			cells = append(cells, "not tried")
@@ -42,6 +51,9 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 			cells = append(cells, "backs off until "+phrase.LocalTime(target.ClaimableAt))
 		}
 		out.Line(cells...)
+	}
+	if untried > mostUntried {
+		out.Line(fmt.Sprintf("and %d more that were not tried", untried-mostUntried))
 	}
 	switch {
 	case len(targets) == 0:

@@ -95,8 +95,12 @@ func readAddress(file string) (address ServeAddress, err error) {
 // newServeClient returns a client without a proxy: serve is on this machine.
 func newServeClient() *http.Client { return &http.Client{Transport: &http.Transport{}} }
 
-// probeServe is how long the serve that was announced may take to say that it is the one.
-const probeServe = 5 * time.Second
+// How long the serve that was announced may take to say that it is the one: before it is asked to do something, and
+// before a page or status says how it is.
+const (
+	probeServe = 5 * time.Second
+	lookServe  = 2 * time.Second
+)
 
 // A SilentServeError is that what listens where a serve was announced answers nothing: that serve hangs, or its process
 // is stopped.
@@ -109,9 +113,10 @@ func (e *SilentServeError) Error() string {
 // errAnother: nothing listens there any more, or another program does.
 var errAnother = errors.New("the serve that was announced is not there")
 
-// proves returns nil where the serve that was announced answers, and a *SilentServeError where nothing does.
-func (a ServeAddress) proves(ctx context.Context, client *http.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, probeServe)
+// proves returns nil where the serve that was announced answers within that time, and a *SilentServeError where nothing
+// does.
+func (a ServeAddress) proves(ctx context.Context, client *http.Client, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	nonce := rand.Text()
 	var health struct{ Proof string }
@@ -150,6 +155,11 @@ var (
 // The error is ErrNoServe, or ErrServeGone, where none runs, with ErrNotOwn where one of another user may, and a
 // *SilentServeError where it does not answer. It wraps an *httpfunc.Error where serve refused.
 func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, error) {
+	return l.askServe(ctx, path, body, probeServe)
+}
+
+// askServe is AskServe for a serve that proves within that time that it is the one.
+func (l Location) askServe(ctx context.Context, path string, body any, within time.Duration) ([]byte, error) {
 	client := newServeClient()
 	defer client.CloseIdleConnections()
 	var silent *SilentServeError
@@ -161,7 +171,7 @@ func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, 
 			foreign = fmt.Errorf("%s: %w", file, err)
 		}
 		if err == nil {
-			err = address.proves(ctx, client)
+			err = address.proves(ctx, client, within)
 		}
 		if hangs, ok := errors.AsType[*SilentServeError](err); ok && silent == nil {
 			silent = hangs
@@ -193,7 +203,7 @@ func (l Location) Serve(ctx context.Context) overview.Serve {
 	if !l.IsFile() {
 		return overview.Serve{}
 	}
-	answer, err := l.AskServe(ctx, "/unperformable", nil)
+	answer, err := l.askServe(ctx, "/unperformable", nil, lookServe)
 	silent, hangs := errors.AsType[*SilentServeError](err)
 	switch {
 	case hangs:
