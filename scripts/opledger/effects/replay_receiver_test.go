@@ -57,10 +57,12 @@ func TestReplayReceiver(t *testing.T) {
 	}
 	replay("--receiver", "other.example").Want(t, terminal.ExitDone).Says(t,
 		"nothing to run again: no effect that failed is known to be of other.example")
-	replay("--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t, "would run 14 effects of 14 operations again")
+	replay("--receiver", host, "--dry-run").Want(t, terminal.ExitDone).Says(t,
+		"would run 14 effects of 14 operations again")
 	h.status.Store(http.StatusServiceUnavailable)
 	replay("--receiver", host).Want(t, terminal.ExitFailed, "stopped after 1 of 14: log of batches/",
-		"failed again, and backs off", "13 effects were not tried").Says(t, "dead  not tried\nand 3 more that were not tried\n",
+		"failed again, and backs off", "13 effects were not tried").Says(t,
+		"dead  not tried\nand 3 more that were not tried\n",
 		"ran 1 effect of 1 operation, once each", "0 done, 13 not tried, 1 open still")
 	if n := h.calls.Swap(0); n != 1 {
 		t.Errorf("a receiver that is down was called %d times", n)

@@ -37,13 +37,13 @@ type ServeAddress struct {
 
 // Announce writes the address of a serve that begins, in a file of its own: several may share a ledger.
 // The returned function removes it. What a serve that was killed has left is removed, too: nothing listens
-// there. A file that stays harms nothing, because it proves nothing.
+// there, or this one does. A file that stays harms nothing, because it proves nothing.
 func (l Location) Announce(ctx context.Context, address ServeAddress) (withdraw func(), err error) {
 	if !l.IsFile() {
 		return func() {}, nil
 	}
 	for _, file := range l.addressFiles() {
-		if other, err := readAddress(file); err == nil && other.refuses(ctx) {
+		if other, err := readAddress(file); err == nil && (other.URL == address.URL || other.refuses(ctx)) {
 			_ = os.Remove(file)
 		}
 	}

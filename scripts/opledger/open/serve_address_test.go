@@ -187,20 +187,23 @@ func TestServeAddressPlanted(t *testing.T) {
 }
 
 // TestServeAddressSlow: the address of a serve that takes connections and proves nothing now stays: it may be
-// busy, or stopped for a while. What refuses them was killed.
+// busy, or stopped for a while. What refuses them was killed, and so was what had the port of the one that begins.
 func TestServeAddressSlow(t *testing.T) {
 	t.Parallel()
 	f := commandtest.NewFile(t)
 	slow := httptest.NewServer(http.NotFoundHandler())
 	defer slow.Close()
 	where := open.Location{Store: config.Store{SQLite: f.Path}}
-	for i, url := range []string{slow.URL, "http://127.0.0.1:1", "http://127.0.0.1:1"} {
-		withdraw, err := where.Announce(t.Context(), open.ServeAddress{URL: url, Key: "k"})
+	for i, c := range []struct {
+		url  string
+		left int
+	}{{slow.URL, 1}, {"http://127.0.0.1:1", 2}, {"http://127.0.0.1:1", 2}, {slow.URL, 1}} {
+		withdraw, err := where.Announce(t.Context(), open.ServeAddress{URL: c.url, Key: "k"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer withdraw()
-		if left := addresses(f); len(left) != min(i+1, 2) {
+		if left := addresses(f); len(left) != c.left {
 			t.Errorf("after %d: %q", i+1, left)
 		}
 	}
