@@ -47,12 +47,16 @@ func (c *Console) unpause(r *request, by string) []remedy {
 	if by == pausedByProcess && c.options.Paused == nil { // this process is not serve
 		return []remedy{{Label: "End the pause of this console", Explains: unpauseHere}}
 	}
-	if c.serve(r).Down() {
-		return []remedy{{
+	if serve := c.serve(r); serve.Down() {
+		again := remedy{
 			Label: "Start opledger serve again", Line: "opledger serve" + c.view(r).StoreFlag(),
 			Explains: "None works on this ledger, and none could end its pause. Start it with the settings that it had, but " +
 				"without OPLEDGER_EFFECTS_PAUSED.",
-		}}
+		}
+		if serve.State == overview.ServeSilent {
+			again.Line = "" // the silent one has the port, and must be ended first
+		}
+		return []remedy{again}
 	}
 	if c.options.Location.IsFile() {
 		return c.remedies(subject{PausedBy: by, view: c.view(r)})

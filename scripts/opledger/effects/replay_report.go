@@ -34,13 +34,11 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		return terminal.PrintJSON(r.outside.Out, report)
 	}
 	out := terminal.NewTable(r.outside.Out)
-	backsOff, untried := false, 0
-	for _, target := range targets {
-		if target.untried {
-			untried++
-		}
-		if target.untried && untried > mostUntried {
-			continue
+	backsOff := false
+	for i, target := range targets {
+		if listed := run.sent + mostUntried; ran && i == listed {
+			out.Line(fmt.Sprintf("and %d more that were not tried", len(targets)-listed))
+			break
 		}
 		cells := []any{target.Operation, phrase.Safe(target.Effect), target.Status}
 		if target.untried {
@@ -51,9 +49,6 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 			cells = append(cells, "backs off until "+phrase.LocalTime(target.ClaimableAt))
 		}
 		out.Line(cells...)
-	}
-	if untried > mostUntried {
-		out.Line(fmt.Sprintf("and %d more that were not tried", untried-mostUntried))
 	}
 	switch {
 	case len(targets) == 0:

@@ -209,7 +209,7 @@ func TestServeAddressSlow(t *testing.T) {
 	}
 }
 
-// TestServe: a serve that answers runs, and one whose port nothing listens at, or another program does, is none. One
+// TestServe: a serve that answers runs, and one whose port nothing listens at, or another program does, is gone. One
 // that takes connections and answers nothing is silent. Of another user's nothing is known. One that answers counts,
 // whatever others left.
 func TestServe(t *testing.T) {
