@@ -55,7 +55,7 @@ func logOf(path string) string {
 func (s *Store) emptyLog(ctx context.Context) error {
 	var busy, all, written int
 	err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &all, &written)
-	if err == nil && written < all {
+	if err == nil && (written < all || all < 0) { // -1: another process has begun to do the same
 		err = errors.New("another process reads it")
 	}
 	if err != nil {

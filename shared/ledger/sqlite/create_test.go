@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -150,6 +151,50 @@ func TestCloseMovedWhileRead(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	reader()
+}
+
+// TestCloseMovedWhileEmptied: where another process brings the log into the file that was moved, and has not done so
+// yet, the error names the log.
+func TestCloseMovedWhileEmptied(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	store := open(t, path)
+	commit(t, store, "operations/a")
+	reader := snapshot(t, path)
+	commit(t, store, "operations/b")
+	other, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empties, err := other.Conn(t.Context())
+	if err == nil {
+		_, err = empties.ExecContext(t.Context(), "PRAGMA busy_timeout(60000)")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = empties.ExecContext(ctx, "PRAGMA wal_checkpoint(FULL)") // it waits for the reader
+	}()
+	for all := 0; all >= 0; { // until that one has begun
+		err := other.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(PASSIVE)").Scan(new(int), &all, new(int))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename(t, path, path+".moved")
+	if err := store.Close(); err == nil || !strings.Contains(err.Error(), path+"-wal") {
+		t.Errorf("%v", err)
+	}
+	reader()
+	cancel()
+	<-ended
+	if err := errors.Join(empties.Close(), other.Close()); err != nil {
+		t.Error(err)
+	}
 }
 
 // snapshot begins to read the file, and returns what ends that.

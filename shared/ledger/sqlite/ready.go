@@ -3,30 +3,8 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
-	"os"
 )
-
-// ErrGone: the file at the ledger's path is not the one that was opened. It was moved, deleted or
-// replaced, and what is written to the opened one is lost to every process that opens the path.
-var ErrGone = errors.New("the ledger's file is not where it was opened")
-
-// InPlace returns ErrGone where the file was moved, deleted or replaced since it was opened. Commits
-// check it, too.
-func (s *Store) InPlace() error {
-	if s.file == nil { // opened to be read alone
-		return nil
-	}
-	switch now, err := os.Stat(s.path); {
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrGone, err)
-	case !os.SameFile(now, s.file):
-		return fmt.Errorf("%w: another file is at %s", ErrGone, s.path)
-	default:
-		return nil
-	}
-}
 
 // probeBytes is more than a connection keeps in memory, so that SQLite writes it to the disk before
 // the transaction ends.

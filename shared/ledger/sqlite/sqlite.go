@@ -78,10 +78,10 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	s := &Store{now: now, clock: newClock(now), queries: newPrepared(), slots: make(chan struct{}, readers)}
 	err := create(ctx, path)
 	if err == nil {
-		s.write, err = open(path, 1, busyStep)
+		s.write, err = s.open(path, 1, busyStep)
 	}
 	if err == nil {
-		s.read, err = open(path, readers+2, busyTimeout) // two for a backup and for Expire
+		s.read, err = s.open(path, readers+2, busyTimeout) // two for a backup and for Expire
 	}
 	if err == nil {
 		err = s.migrate(ctx)
@@ -115,8 +115,10 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	return s, nil
 }
 
-func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
-	db, err := connect(path, url.Values{
+// open opens the file, which create has made.
+func (s *Store) open(path string, connections int, busy time.Duration) (*sql.DB, error) {
+	dsn, err := sourceOf(path, url.Values{
+		"mode":    {"rw"}, // it is never made here: it may have been moved since InPlace looked for it
 		"_txlock": {"immediate"},
 		// In an empty file the kind of vacuum must be set before anything is written. A file of an older
 		// revision keeps its own, and a backup of it has this one.
@@ -125,6 +127,7 @@ func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	db := sql.OpenDB(connector{s, dsn})
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db, nil
@@ -133,13 +136,21 @@ func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
 func pragmaBusy(d time.Duration) string { return fmt.Sprintf("busy_timeout(%d)", d.Milliseconds()) }
 
 func connect(path string, parameters url.Values) (*sql.DB, error) {
-	absolute, err := filepath.Abs(path)
+	dsn, err := sourceOf(path, parameters)
 	if err != nil {
 		return nil, err
 	}
+	return sql.Open("sqlite", dsn)
+}
+
+// sourceOf returns SQLite's name of the file at path, with parameters for the connections to it.
+func sourceOf(path string, parameters url.Values) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
 	query := strings.ReplaceAll(parameters.Encode(), "+", "%20") // SQLite takes + for itself, not for a space
-	dsn := url.URL{Scheme: "file", Path: absolute, RawQuery: query}
-	return sql.Open("sqlite", dsn.String())
+	return (&url.URL{Scheme: "file", Path: absolute, RawQuery: query}).String(), nil
 }
 
 // migrate brings the file to this schema. Two processes may start at once: each step is a transaction.
