@@ -47,43 +47,66 @@ type answer struct {
 	Registered bool
 }
 
-// post delivers the event, and returns the answer 200.
+// post delivers the event until it is not answered 503, as Gemini does, for a minute, and returns the answer 200.
+// Webhook may not have read its secret in time at first, and tries again after 30 s.
 func (c *Canary) post(ctx context.Context, secret string) (answer, error) {
+	var (
+		a           answer
+		unavailable error
+	)
+	accepted, err := c.await(ctx, oneMinute, func() (bool, error) {
+		status, text, err := c.send(ctx, secret)
+		if err != nil {
+			return false, err
+		}
+		if status == http.StatusOK && json.Unmarshal(text, &a) == nil && a.Outcome != "" {
+			return true, nil
+		}
+		unavailable = c.refused(status, text)
+		if status == http.StatusServiceUnavailable {
+			return false, nil
+		}
+		return false, unavailable
+	})
+	if err == nil && !accepted {
+		err = unavailable
+	}
+	return a, err
+}
+
+// send delivers the event once, and returns the status and the body of the answer.
+func (c *Canary) send(ctx context.Context, secret string) (int, []byte, error) {
 	now := c.Now()
 	body, err := json.Marshal(map[string]any{
 		"type": "batch.succeeded", "version": "v1", "timestamp": now.UTC().Format(time.RFC3339),
 		"data": map[string]string{"id": string(c.key)},
 	})
 	if err != nil {
-		return answer{}, fmt.Errorf("encoding the delivery: %w", err)
+		return 0, nil, fmt.Errorf("encoding the delivery: %w", err)
 	}
 	header, err := gemini.SignedHeader(secret, c.key.ID(), now, body)
 	if err != nil {
-		return answer{}, cut("opledger webhook check",
+		return 0, nil, cut("opledger webhook check",
 			"the newest version of the webhook's secret is not a signing secret: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, oneMinute) // a start of the function takes seconds
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
 	if err != nil {
-		return answer{}, cut("OPLEDGER_WEBHOOK_URL", "the delivery cannot be sent: %w", err)
+		return 0, nil, cut("OPLEDGER_WEBHOOK_URL", "the delivery cannot be sent: %w", err)
 	}
 	r.Header = header
 	response, err := c.HTTP.Do(r)
 	if err != nil {
-		return answer{}, cut("the address in OPLEDGER_WEBHOOK_URL, and whether it is reached from here",
+		return 0, nil, cut("the address in OPLEDGER_WEBHOOK_URL, and whether it is reached from here",
 			"the delivery reached nothing: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return answer{}, fmt.Errorf("reading the answer to the delivery: %w", err)
+		return 0, nil, fmt.Errorf("reading the answer to the delivery: %w", err)
 	}
-	var a answer
-	if response.StatusCode != http.StatusOK || json.Unmarshal(text, &a) != nil || a.Outcome == "" {
-		return answer{}, c.refused(response.StatusCode, text)
-	}
-	return a, nil
+	return response.StatusCode, text, nil
 }
 
 // maxAnswer bounds, in bytes, what is read of an answer.

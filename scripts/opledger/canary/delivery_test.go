@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/opledger/opledger/shared/gemini"
@@ -94,5 +95,22 @@ func TestDeliveryAnswered(t *testing.T) {
 		if _, err := w.Ledger.Operations.Show(t.Context(), w.key); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("%d %s: left in the ledger: %v", c.status, c.body, err)
 		}
+	}
+}
+
+// TestDeliveryUnavailable: what was answered 503 is delivered again, as Gemini does.
+func TestDeliveryUnavailable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var deliveries atomic.Int32
+	w.deliversTo(func(rw http.ResponseWriter, _ *http.Request) {
+		if deliveries.Add(1) < 3 {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(rw, `{"outcome":"unregistered"}`)
+	})
+	if made := w.make(t.Context(), step{"delivery", w.deliver}); made.Error != "" || deliveries.Load() != 3 {
+		t.Errorf("after %d deliveries: %+v", deliveries.Load(), made)
 	}
 }
