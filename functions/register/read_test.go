@@ -127,27 +127,36 @@ func TestReadRefused(t *testing.T) {
 	}
 }
 
-// TestReadWaits: ?wait answers when the operation is settled, and at the end of the time in any
-// case; it reads at most once every two seconds.
+// TestReadWaits: ?wait answers when the operation is settled, and at the end of the time in any case. It reads soon at
+// first, and never twice within the time that it waited before.
 func TestReadWaits(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
-	w.counting.Reset()
-	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=5s"); r.Status != http.StatusOK ||
-		r.Record.State != operation.Pending {
-		t.Errorf("%+v", r)
-	}
-	if got := w.counting.Counts(); got.Gets != 3 || !slices.Equal(w.pauses,
-		[]time.Duration{2 * time.Second, 3 * time.Second}) {
-		t.Errorf("%+v, after pauses of %v", got, w.pauses)
-	}
-	w.pauses = nil
-	w.counting.Reset()
-	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=1s"); r.Status != http.StatusOK {
-		t.Errorf("%+v", r)
-	}
-	if got := w.counting.Counts(); got.Gets != 1 || !slices.Equal(w.pauses, []time.Duration{time.Second}) {
-		t.Errorf("two reads within two seconds: %+v, after pauses of %v", got, w.pauses)
+	for _, c := range []struct {
+		wait   string
+		pauses []int // in milliseconds
+		reads  int
+	}{
+		{"30s", []int{250, 1000, 2500, 2500, 2500, 2500, 2500, 2500, 2500, 2500, 2500, 2500, 3750},
+			ledgertest.BillWait.Reads},
+		{"5s", []int{250, 1000, 3750}, 4},
+		{"1s", []int{250, 750}, 2},
+		{"400ms", []int{400}, 2},
+		{"200ms", []int{200}, 1},
+	} {
+		w.pauses = nil
+		w.counting.Reset()
+		if r := w.get(http.MethodGet, "/operations/batches/abc?wait="+c.wait); r.Status != http.StatusOK ||
+			r.Record.State != operation.Pending {
+			t.Errorf("%+v", r)
+		}
+		var pauses []int
+		for _, d := range w.pauses {
+			pauses = append(pauses, int(d.Milliseconds()))
+		}
+		if got := w.counting.Counts(); got.Gets != c.reads || got.Read != c.reads || !slices.Equal(pauses, c.pauses) {
+			t.Errorf("%s: %+v, after pauses of %v", c.wait, got, pauses)
+		}
 	}
 	w.pauses = nil
 	w.between = func(n int) {

@@ -38,7 +38,7 @@ func TestReadWaitsAreBounded(t *testing.T) {
 		ended = make(chan struct{})
 		asked.Go(func() {
 			defer close(ended)
-			if r := w.get(http.MethodGet, "/operations/batches/abc?wait=2s"); r.Record.State != operation.Pending {
+			if r := w.get(http.MethodGet, "/operations/batches/abc?wait=400ms"); r.Record.State != operation.Pending {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -52,7 +52,7 @@ func TestReadWaitsAreBounded(t *testing.T) {
 		}
 	}
 	answered := make(chan reply)
-	asked.Go(func() { answered <- w.get(http.MethodGet, "/operations/batches/abc?wait=2s") })
+	asked.Go(func() { answered <- w.get(http.MethodGet, "/operations/batches/abc?wait=400ms") })
 	select {
 	case r := <-answered:
 		if r.Status != http.StatusOK || r.Record.State != operation.Pending || r.Header.Get("Retry-After") != "2" {
@@ -63,7 +63,7 @@ func TestReadWaitsAreBounded(t *testing.T) {
 		over <- struct{}{}
 		go func() { <-answered }()
 	}
-	if r := w.get(http.MethodGet, "/operations/batches/none?wait=2s"); r.Status != http.StatusNotFound {
+	if r := w.get(http.MethodGet, "/operations/batches/none?wait=400ms"); r.Status != http.StatusNotFound {
 		t.Errorf("what is not there: %+v", r)
 	}
 	if r := w.post(`{"name":"batches/def"}`); r.Status != http.StatusCreated {

@@ -112,6 +112,8 @@ func perThousand(t *testing.T) []line {
 		{"… their objects, about 20 created and 20 read for each", "1,000 × (20 bucket-writes + 20 bucket-reads)"},
 		{"each day that they are pending, with a webhook", "1,000 × (" + lookups(t, ledgertest.BillDeliveredDay) + ")"},
 		{"each day that they are pending, without", "1,000 × (" + lookups(t, ledgertest.BillPolledDay) + ")"},
+		{"each hour that a caller waits for each of them by `?wait=30s`: what it reads", fmt.Sprintf(
+			"1,000 × 120 × %d reads", ledgertest.BillWait.Reads)},
 	}
 }
 

@@ -24,6 +24,10 @@ var (
 	BillItem     = Bill{Writes: 1} // each item of a batch, beside its chunk
 )
 
+// BillWait is that of GET /operations/NAME?wait=30s where the operation does not end meanwhile. TestReadWaits of
+// Register measures it.
+var BillWait = Bill{Reads: 14}
+
 // Of the passes of a day, every five minutes. TestWhatADayCosts of reconciliation measures them. The
 // costs in infra/README.md are computed from these and from those of a life.
 var (
