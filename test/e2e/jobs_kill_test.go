@@ -4,15 +4,19 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/test/harness"
 )
 
 // TestJobSIGKILL: a process is killed with SIGKILL at any moment while a job runs, and is at once started again.
 // Each request ends once, none is sent more often than the job allows, and the job has one effect [J2, J4, J5].
+// At short it lives while it creates a batch, since each creation that a kill makes uncertain takes five minutes; on a
+// clock of their own the tests of shared/job/steps kill it there.
 func TestJobSIGKILL(t *testing.T) {
 	t.Parallel()
 	kills := harness.Soak(t, 3, 5, 100)
@@ -23,6 +27,7 @@ func TestJobSIGKILL(t *testing.T) {
 		"OPLEDGER_CLAIM_TTL=4s",
 	} // a process that waits for the processor has a second to extend its lease
 	n.killer = newKiller(n.fleet, 13, map[moment]*quota{anyMoment: {kills: kills, every: 1}})
+	n.killer.approach = harness.Soak(t, n.unlessCreating, nil, nil)
 	n.start()
 	n.within(patience, "the process is ready", func() bool { return n.instances[0].process().url() != "" })
 	began := time.Now()
@@ -41,4 +46,16 @@ func TestJobSIGKILL(t *testing.T) {
 	}
 	t.Logf("%d kills; %d requests in %d batches and %d rounds took %.1f s, %d twins: %+v", killed, n.requests, j.Batches,
 		j.Round, time.Since(began).Seconds(), j.Twins, j.Counts)
+}
+
+// unlessCreating strikes a process that stands still, unless a creation that it announced may be under way.
+func (n *nightly) unlessCreating(p *process, strike func() bool) {
+	_ = p.command.Process.Signal(syscall.SIGSTOP) // it may be dead
+	announced, err := n.ledger().Intents.Waiting(n.t.Context(), ledger.Cursor{}, 1)
+	if err != nil {
+		n.t.Error(err)
+	}
+	if len(announced.Items) > 0 || !strike() {
+		_ = p.command.Process.Signal(syscall.SIGCONT)
+	}
 }

@@ -34,6 +34,8 @@ type quota struct{ kills, every, offset int }
 // A killer kills processes with SIGKILL. A nil killer kills nothing.
 type killer struct {
 	fleet *fleet
+	// approach calls strike where a roaming killer may. Nil: it may always.
+	approach func(p *process, strike func() bool)
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -138,8 +140,14 @@ func (k *killer) roam(ctx context.Context, every time.Duration) {
 		case <-ctx.Done():
 			return
 		}
-		if p := victim.process(); p != nil {
-			k.strike(anyMoment, p.id, "")
+		p := victim.process()
+		strike := func() bool { return k.strike(anyMoment, p.id, "") }
+		switch {
+		case p == nil:
+		case k.approach != nil:
+			k.approach(p, strike)
+		default:
+			strike()
 		}
 	}
 }
