@@ -70,8 +70,13 @@ func (g *Gemini) CreateWebhook(ctx context.Context, to string) (secret string, e
 	return created.Secret, nil
 }
 
-// Close ends every job, waits for the deliveries in flight, and closes the listener.
+// Stop ends every job, waits for the deliveries in flight, and closes the connections on which they were sent. The API
+// still answers. It is called when the functions begin to end: they wait for seconds for a request on each connection
+// that was opened and not used, as an HTTP client does where another becomes free meanwhile.
+func (g *Gemini) Stop() { g.sim.Close() }
+
+// Close does what Stop does, and closes the listener.
 func (g *Gemini) Close() {
-	g.sim.Close()
+	g.Stop()
 	g.api.close()
 }

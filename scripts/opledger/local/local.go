@@ -110,6 +110,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		return Summary{}, err
 	}
 	serving, stop := context.WithCancel(ctx)
+	context.AfterFunc(serving, gemini.Stop)
 	served := make(chan error, 1)
 	go func() { served <- serve(serving) }()
 	summary, err := o.play(ctx, submitter, &audit{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 type submitter struct {
 	gemini    *genai.Client
 	functions string // URL
+	http      http.Client
 
 	mu         sync.Mutex
 	registered []operation.Key // whose registration was answered 2xx
@@ -41,7 +43,7 @@ func newSubmitter(ctx context.Context, geminiURL, functionsURL string) (*submitt
 	if err != nil {
 		return nil, fmt.Errorf("making a Gemini client: %w", err)
 	}
-	return &submitter{gemini: client, functions: functionsURL}, nil
+	return &submitter{gemini: client, functions: functionsURL, http: http.Client{Transport: &http.Transport{}}}, nil
 }
 
 // model is what every batch asks.
@@ -52,6 +54,7 @@ const attempts = 20
 
 // submit starts n batches within about that time, and registers each as soon as its name is known.
 func (s *submitter) submit(ctx context.Context, n int, within time.Duration) error {
+	defer s.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)
 	pace := time.NewTicker(max(within/time.Duration(n), time.Microsecond))
@@ -117,14 +120,13 @@ func (s *submitter) post(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := s.http.Do(request)
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // the status decides
+	said, err := io.ReadAll(response.Body) // to its end, after which the connection is used again
 	if response.StatusCode/100 != 2 {
-		said, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
-		return fmt.Errorf("%s: %s", response.Status, said)
+		err = fmt.Errorf("%s: %s", response.Status, said)
 	}
-	return nil
+	return errors.Join(err, response.Body.Close())
 }

@@ -102,6 +102,7 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 			return err
 		}
 		defer func() { err = errors.Join(err, simulation.close()) }()
+		defer context.AfterFunc(ctx, simulation.gemini.Stop)()
 		printReplaced(outside, theirs)
 		outside.Variables = f.simulate.settings(outside.Variables, simulation)
 	}

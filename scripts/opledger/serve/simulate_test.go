@@ -1,10 +1,12 @@
 package serve_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -266,4 +268,60 @@ func TestSimulateStatus(t *testing.T) {
 	if !regexp.MustCompile(`\nwebhook +enabled\n`).MatchString(got.Out) {
 		t.Error(got.Out)
 	}
+}
+
+// TestSimulateEnds: the simulated Gemini closes the connections on which it delivers as soon as serve is to end, and
+// not only after what serve waits for: serve would wait for a request on each that was opened and not used.
+func TestSimulateEnds(t *testing.T) {
+	t.Parallel()
+	arrived, closed := make(chan struct{}, 10), make(chan struct{}, 10)
+	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+	}))
+	hook.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	hook.Start()
+	t.Cleanup(hook.Close)
+	s := simulate(t, nil)
+	_, err := client(s).Batches.Create(t.Context(), "gemini-3.5-flash", reviews(), &genai.CreateBatchJobConfig{
+		WebhookConfig: &genai.WebhookConfig{Uris: []string{hook.URL}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-arrived
+	held, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const half = "POST /register HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+	if _, err := io.WriteString(held, half); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(held)
+	if line, _, err := answers.ReadLine(); err != nil || string(line) != "HTTP/1.1 100 Continue" { // it is in progress
+		t.Fatalf("%s, %v", line, err)
+	}
+	_, _, err = answers.ReadLine() // the empty one
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Stop()
+	}()
+	<-closed
+	_, err = io.WriteString(held, "{}")
+	answer, readErr := http.ReadResponse(answers, nil)
+	if err := errors.Join(err, readErr); err != nil {
+		t.Fatalf("serve no longer waits for its last request: %v", err)
+	}
+	if err := errors.Join(answer.Body.Close(), held.Close()); err != nil {
+		t.Error(err)
+	}
+	<-ended
 }

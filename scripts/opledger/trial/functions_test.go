@@ -3,13 +3,20 @@ package trial
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/local"
+	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // TestLocalHarsh: a run under the worst faults keeps every promise, and the faults did occur.
@@ -75,6 +82,89 @@ func TestLocalClosesItsPort(t *testing.T) {
 		t.Errorf("%s answers", connection.RemoteAddr())
 		_ = connection.Close()
 	}
+}
+
+// TestLocalClosesItsConnections: at the end of a run Gemini and the submitter close their connections, so that the
+// functions wait for no request on one that was opened and not used.
+func TestLocalClosesItsConnections(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := openTemporaryStore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counting := &countingListener{Listener: listener, changed: make(chan struct{}, 1)}
+	functions := functionsOn(counting, server.Options{
+		Store: opened.store, Location: opened.where, Log: slog.New(slog.DiscardHandler),
+	})
+	s, err := local.Run(t.Context(), local.Options{
+		Operations: 20, Faults: "none", Speed: 1000, View: local.Silent{}, Functions: "http://" + listener.Addr().String(),
+		Jobs: local.Jobs{Storage: opened.jobs},
+		Make: func(ctx context.Context, d local.Deployment) (*ledger.Ledger, func(context.Context) error, error) {
+			l, serve, err := functions(ctx, d)
+			return l, func(ctx context.Context) error {
+				serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+				defer stop()
+				ended := context.AfterFunc(ctx, func() {
+					counting.none(t)
+					stop()
+				})
+				defer ended()
+				return serve(serving)
+			}, err
+		},
+	})
+	if err := errors.Join(err, opened.close()); err != nil || !s.Clean() {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A countingListener counts the connections that it has accepted and that are open.
+type countingListener struct {
+	net.Listener
+	open    atomic.Int64
+	changed chan struct{} // gets a value when one was closed
+}
+
+func (l *countingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		l.open.Add(1)
+		conn = &countedConn{Conn: conn, of: l}
+	}
+	return conn, err
+}
+
+// none returns when no connection is open.
+func (l *countingListener) none(t *testing.T) {
+	for l.open.Load() > 0 {
+		select {
+		case <-l.changed:
+		case <-time.After(30 * time.Second):
+			t.Errorf("%d connections are left open", l.open.Load())
+			return
+		}
+	}
+}
+
+type countedConn struct {
+	net.Conn
+	of   *countingListener
+	once sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.once.Do(func() {
+		c.of.open.Add(-1)
+		select {
+		case c.of.changed <- struct{}{}:
+		default: // there is one already
+		}
+	})
+	return c.Conn.Close()
 }
 
 type viewFunc func(local.Progress)
