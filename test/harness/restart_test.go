@@ -14,7 +14,7 @@ import (
 )
 
 // TestRestartFirestore: what a project held is there after the restart as it was, also types that an
-// export could change.
+// export could change. An emulator that is started has made a commit.
 func TestRestartFirestore(t *testing.T) {
 	t.Parallel()
 	if _, err := emulator.Find(); err != nil {
@@ -37,7 +37,7 @@ func TestRestartFirestore(t *testing.T) {
 		At: time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC), Large: 1<<53 + 1, Text: "ünï\x00",
 		Map: map[string]bool{"a.b": true},
 	}
-	at := func(p *emulator.Process) *firestore.DocumentRef {
+	in := func(p *emulator.Process, project string) *firestore.Client {
 		client, err := firestore.NewClient(t.Context(), project, dial.Options(p.Addr())...)
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +47,14 @@ func TestRestartFirestore(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		return client.Doc("kept/document~with/under/it")
+		return client
+	}
+	at := func(p *emulator.Process) *firestore.DocumentRef {
+		return in(p, project).Doc("kept/document~with/under/it")
+	}
+	// Clients wait less for a commit than the first one may take.
+	if _, err := in(before, "warmed-up").Doc("warmed/up").Get(t.Context()); err != nil {
+		t.Errorf("it has made no commit when it is said to be started: %v", err)
 	}
 	if _, err := at(before).Set(t.Context(), want); err != nil {
 		t.Fatal(err)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // javaOptions are those of every emulator. Without a bound the Firestore emulator grew to 2 GB
@@ -30,7 +33,7 @@ var firestoreOptions = []string{"-XX:CompileThresholdScaling=0.3"}
 // emulator does.
 const maxStarts = 5
 
-// StartFirestore starts a Firestore emulator on a free loopback port and returns when it listens.
+// StartFirestore starts a Firestore emulator on a free loopback port and returns when it has made a commit.
 // ctx bounds the start only; Stop ends the emulator. The error wraps ErrMissing where something
 // must be installed first.
 func StartFirestore(ctx context.Context) (*Process, error) { return StartFirestoreWith(ctx) }
@@ -41,13 +44,50 @@ func StartFirestoreWith(ctx context.Context, more ...string) (*Process, error) {
 	if installed.Java == "" || installed.Firestore == "" {
 		return nil, fmt.Errorf("the Firestore emulator cannot be started: %w", err)
 	}
-	return start(ctx, "the Firestore emulator", "Dev App Server is now running.", func(host, port string) []string {
+	p, err := start(ctx, "the Firestore emulator", "Dev App Server is now running.", func(host, port string) []string {
 		// The jar names no main class, and its error texts are only right in English.
 		return slices.Concat([]string{installed.Java}, javaOptions, firestoreOptions, []string{
 			"-Duser.language=en", "-cp", installed.Firestore,
 			"com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start", "--host=" + host, "--port=" + port,
 		}, more)
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := commitOnce(ctx, p.Addr()); err != nil {
+		p.Stop()
+		return nil, fmt.Errorf("the first commit of the Firestore emulator: %w", err)
+	}
+	return p, nil
+}
+
+// warmedUp is the document that StartFirestore writes, in a project of its own.
+const warmedUp = "projects/warmed-up/databases/(default)/documents/warmed/up"
+
+// commitOnce makes the Firestore emulator's first commit, for which it loads most of its code. On a machine that is
+// busy that takes longer than clients wait for a commit.
+func commitOnce(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("it is not made after %v", startTimeout))
+	defer cancel()
+	const body = `{"writes":[{"update":{"name":"` + warmedUp + `","fields":{"warm":{"booleanValue":true}}}}]}`
+	parent, _, _ := strings.Cut(warmedUp, "/warmed/")
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/v1/"+parent+":commit",
+		strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer owner")
+	request.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(response.Body)
+	if response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, answer)
+	}
+	return errors.Join(err, response.Body.Close())
 }
 
 // StartPubSub does for Pub/Sub what StartFirestore does for Firestore.
