@@ -190,7 +190,7 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 		_, err = r.look(ctx, run, indices(run.sent))
 	}
 	if err == nil && unasked != nil && !r.paused {
-		err = fmt.Errorf("not done: %w; start opledger serve%s with its variables", unasked, open.NamedFlag(r.outside))
+		err = fmt.Errorf("not done: %w; %s", unasked, r.where.ServeAgain(unasked))
 	}
 	if err == nil && (waits || r.here()) {
 		err = r.undone(run.targets)

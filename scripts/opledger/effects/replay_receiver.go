@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
-	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/diag"
@@ -69,9 +68,12 @@ func (r *replayer) canTry(ctx context.Context) error {
 	if _, answers := errors.AsType[*httpfunc.Error](err); err == nil || answers { // an older serve has no such route
 		return nil
 	}
-	return fmt.Errorf("%w; %s: start opledger serve%s with its variables, or set OPLEDGER_EFFECTS here as serve has it",
-		err, r.nothing(), open.NamedFlag(r.outside))
+	return fmt.Errorf("%w; %s: %s, or set OPLEDGER_EFFECTS here as serve has it%s", err, r.nothing(),
+		r.where.ServeAgain(err), forwardEntry)
 }
+
+// forwardEntry says how a command has the effect that serve has without OPLEDGER_EFFECTS.
+const forwardEntry = "; for its --forward-to, opledger serve --help has the entry"
 
 // carefully sends a message for the first target, and for more only while the receiver accepts what it gets.
 func (r *replayer) carefully(ctx context.Context, run *replayRun) error {

@@ -32,8 +32,8 @@ func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error
 		if err != nil {
 			return err
 		}
-		err = noEffect(rec, target.Effect, ", nor does OPLEDGER_EFFECTS name it for this command", open.NamedFlag(r.outside),
-			rules...)
+		err = noEffect(rec, target.Effect, ", nor does OPLEDGER_EFFECTS or --forward-to of serve name it",
+			open.NamedFlag(r.outside), rules...)
 		if r.topic == "" {
 			return err
 		}
@@ -142,7 +142,8 @@ func (r *replayer) undone(targets []replayTarget) error {
 		words = append(words, "the open ones run again when serve sweeps")
 	}
 	if unknown > 0 {
-		words = append(words, "for those unknown here set OPLEDGER_EFFECTS to the value of the functions")
+		words = append(words, "for those unknown here set OPLEDGER_EFFECTS to the value of the functions, or of serve"+
+			forwardEntry)
 	}
 	if newer > 0 {
 		words = append(words, "for what a newer revision of opledger wrote use that one, or a later one")

@@ -31,7 +31,7 @@ func TestReplayMistyped(t *testing.T) {
 	}{
 		{[]string{
 			"lgo",
-		}, `batches/a has no effect "lgo", nor does OPLEDGER_EFFECTS name it for this command; did you mean log?`},
+		}, `batches/a has no effect "lgo", nor does OPLEDGER_EFFECTS or --forward-to of serve name it; did you mean log?`},
 		{[]string{"latre", "--dry-run"}, "did you mean later?"},
 		{[]string{"strange"}, "; opledger show batches/a shows those it has"},
 		{[]string{"lgo", "--rerun"}, `batches/a has no effect "lgo"; did you mean log?`},

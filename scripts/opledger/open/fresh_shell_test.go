@@ -238,11 +238,13 @@ func TestFreshShellEndsPause(t *testing.T) {
 	const start = "without OPLEDGER_EFFECTS_PAUSED"
 	run("status").Want(t, terminal.ExitDone).Says(t, "NEEDS NONE YET", "no opledger serve runs on this ledger", start,
 		"opledger serve --store "+f.Store())
-	run("resume", "--effects").Want(t, terminal.ExitFailed, "no opledger serve runs on this ledger: start it again", start,
-		"such as by opledger serve --store "+f.Store()+"; effects run once it does")
+	run("resume", "--effects").Want(t, terminal.ExitFailed,
+		"no opledger serve runs on this ledger: start opledger serve --store "+f.Store()+" with its variables and flags",
+		start, "; effects run once it does")
 	bare := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
 	run("status").Want(t, terminal.ExitFailed,
-		"1 effect of the rule publish wait, and OPLEDGER_EFFECTS of the workers has no such rule").Says(t,
+		"1 effect of the rule publish waits, and the workers have no such rule: put it back into OPLEDGER_EFFECTS, "+
+			"or --forward-to of serve").Says(t,
 		"opledger show batches/a", "effects-unknown")
 	if _, page := commandtest.Fetch(t, "GET", bare.URL+"/", ""); !strings.Contains(page, "1 effect of the rule publish") {
 		t.Errorf("the Overview of serve: %s", page)

@@ -222,18 +222,23 @@ func (l Location) Serve(ctx context.Context) overview.Serve {
 	return runs
 }
 
+// ServeAgain says how an operator has serve on the ledger again, after that error of AskServe.
+func (l Location) ServeAgain(err error) string {
+	var serve overview.Serve
+	if _, silent := errors.AsType[*SilentServeError](err); silent {
+		serve.State = overview.ServeSilent
+	}
+	return serve.Again(phrase.StoreFlag(l.Named()))
+}
+
 // ResumeEffects has a serve that runs on the ledger end its pause of effects, and reports whether it had one.
 // serve logs who decided that, and why.
 func (l Location) ResumeEffects(ctx context.Context, d ledger.Decision) (ended bool, err error) {
 	said, err := l.AskServe(ctx, "/resume", map[string]string{"by": d.By, "why": d.Why})
 	_, silent := errors.AsType[*SilentServeError](err)
 	if silent || errors.Is(err, ErrNoServe) && !errors.Is(err, ErrNotOwn) {
-		command := ""
-		if !silent { // else the port is taken
-			command = ", such as by opledger serve" + phrase.StoreFlag(l.Named())
-		}
-		return false, fmt.Errorf("%w: start it again with its variables, and without OPLEDGER_EFFECTS_PAUSED%s; effects run "+
-			"once it does", err, command)
+		return false, fmt.Errorf("%w: %s, but without OPLEDGER_EFFECTS_PAUSED; effects run once it does", err,
+			l.ServeAgain(err))
 	}
 	var answer struct{ Ended bool }
 	if err == nil {

@@ -260,7 +260,7 @@ func TestServe(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := where.ResumeEffects(ctx, ledger.Decision{By: "kim"}); err == nil ||
-		!strings.HasPrefix(err.Error(), silent.Words()+": start it again") {
+		!strings.HasPrefix(err.Error(), silent.Words()+": end its process, and then start opledger serve") {
 		t.Errorf("%v", err)
 	}
 	s := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")

@@ -39,7 +39,7 @@ webhook +not known
 nothing needs an operator
 
 NEEDS NONE YET +COMMAND +PLAYBOOK
-no opledger serve runs on this ledger: nothing is .* its variables +opledger serve --store sqlite:\S+ +reconcile-absent
+no opledger serve runs on this ledger: nothing is .* variables and flags.* +opledger serve --store \S+ +reconcile-absent
 $`).MatchString(s.Out) {
 		t.Errorf("%s", s.Out)
 	}

@@ -204,9 +204,13 @@ func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add 
 		o.Problems[len(o.Problems)-1].Receiver = phrase.Receiver(long.Error)
 	}
 	for _, unknown := range o.Effects.Unknown {
-		add(true, AboutUnknown, show(unknown.Operation), "%s of the rule %s wait, and OPLEDGER_EFFECTS of the workers has "+
-			"no such rule: put it back, and start them again",
-			AtLeast(o.Effects.Partial, phrase.Counted(unknown.Count, "effect")), phrase.Safe(unknown.Name))
+		waits := "wait"
+		if unknown.Count == 1 && !o.Effects.Partial {
+			waits = "waits"
+		}
+		add(true, AboutUnknown, show(unknown.Operation), "%s of the rule %s %s, and the workers have no such rule: put it "+
+			"back into OPLEDGER_EFFECTS, or --forward-to of serve, and start them again",
+			AtLeast(o.Effects.Partial, phrase.Counted(unknown.Count, "effect")), phrase.Safe(unknown.Name), waits)
 	}
 }
 

@@ -60,6 +60,16 @@ func (s Serve) start() string {
 	return "serve"
 }
 
+// Again says how an operator has serve again: what it was started with decides what it does. storeFlag follows the
+// command. A silent one has the port, and is ended first.
+func (s Serve) Again(storeFlag string) string {
+	words := "start opledger serve" + storeFlag + " with its variables and flags, such as --port and --forward-to"
+	if s.State == ServeSilent {
+		return "end its process, and then " + words
+	}
+	return words
+}
+
 // judgeServe adds that no serve works on the ledger, with what is late because of that: a problem. Where serve was
 // stopped in order it is a note while nothing is late: it may be about to start again, or passes are made by commands.
 func (o *Overview) judgeServe(interval time.Duration, late func(time.Time) bool, problem, note adder) {
@@ -81,7 +91,7 @@ func (o *Overview) judgeServe(interval time.Duration, late func(time.Time) bool,
 		add = note
 	}
 	if o.Serve.start() != "" {
-		words = append(words, "start it again with its variables")
+		words = append(words, o.Serve.Again(""))
 	}
 	add(true, AboutServe, o.Serve.start(), "%s", strings.Join(words, "; "))
 }

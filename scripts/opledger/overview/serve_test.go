@@ -19,7 +19,7 @@ func TestJudgeServe(t *testing.T) {
 	const gone = "opledger serve crashed, or was killed, and none runs on this ledger" + nothing
 	const silent = "opledger serve on http://127.0.0.1:8080 does not answer: it hangs, or its process is stopped"
 	const command = " | opledger serve --store sqlite:demo.db"
-	const start = "; start it again with its variables" + command
+	const start = "; start opledger serve with its variables and flags, such as --port and --forward-to" + command
 	const again = "start opledger serve again, without OPLEDGER_EFFECTS_PAUSED"
 	hangs := Serve{State: ServeSilent, URL: "http://127.0.0.1:8080"}
 	late := Overview{
