@@ -184,7 +184,13 @@ func TestFreshShellReconciles(t *testing.T) {
 	commandtest.Run(t, here, "reconcile", "--override-settings", "--store", f.Store()).Want(t, terminal.ExitUsage,
 		"GEMINI_API_KEY")
 	s.Stop()
-	commandtest.Run(t, nil, "reconcile", "--store", f.Store()).Want(t, terminal.ExitUsage, "GEMINI_API_KEY")
+	for _, args := range [][]string{{"reconcile"}, {"reconcile", "batches/a"}} {
+		commandtest.Run(t, nil, append(args, "--store", f.Store())...).Want(t, terminal.ExitUsage,
+			"no opledger serve runs on this ledger: start opledger serve --store "+f.Store()+" with its variables and flags",
+			", or give its variables here: GEMINI_API_KEY: it is not set")
+	}
+	commandtest.Run(t, []string{"GEMINI_API_KEY=k", "OPLEDGER_GRACE=x"}, "reconcile", "--store", f.Store()).Want(t,
+		terminal.ExitUsage, "opledger: OPLEDGER_GRACE").Complaint(t)
 }
 
 // TestFreshShellAsksGemini: a look-up and a cancellation in a shell without an API key are made by the serve that runs
