@@ -37,13 +37,16 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 	if last.IsZero() {
 		return
 	}
-	add(o.passIsLate(interval) && !o.Serve.Down(), AboutPasses, "reconcile", "%s: do the scheduled passes run?",
+	add(o.passIsLate(interval) && !o.Serve.stuck(), AboutPasses, "reconcile", "%s: do the scheduled passes run?",
 		o.latePass(interval))
 	switch last.Outcome {
 	case ledger.PassFailed:
 		add(true, AboutPasses, "reconcile", "the last pass could not read the ledger: %s", phrase.Safe(last.Error))
 		o.instead("ledger-errors")
 	case ledger.PassErrors:
+		if o.Serve.cannotWrite() && o.passUnwritten() {
+			break // judgeUnperformable says it beneath the cause
+		}
 		add(true, AboutPasses, "reconcile", "the last pass could not handle %s, first: %s",
 			phrase.Counted(last.Errors, "document"), phrase.Safe(last.Error))
 		o.instead("reconcile-errors")

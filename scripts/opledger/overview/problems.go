@@ -123,15 +123,12 @@ func (o *Overview) judge(options Options) {
 			phrase.Safe(string(job.Key)), job.Words)
 		o.Problems[len(o.Problems)-1].Operation = job.Key
 	}
-	for _, found := range o.Serve.Unperformable {
-		add(true, AboutSettings, "", "%s", phrase.Safe(found.Words))
-		o.instead(found.Playbook)
-	}
+	o.judgeUnperformable(interval, late, add)
 	o.judgeEffects(options, late, add)
 	o.judgePass(interval, add)
 	o.judgeAnswers(add)
 	o.judgeRefused(add)
-	add(late(o.Pending.DueSince) && !o.Serve.Down(), AboutPending, "list --pending",
+	add(late(o.Pending.DueSince) && !o.Serve.stuck(), AboutPending, "list --pending",
 		"a look-up is due for %s: do the scheduled passes run?", o.since(o.Pending.DueSince))
 	add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())
 	if n := o.Pending.Late.N; n > 0 && o.Pending.Missing == n {
@@ -195,7 +192,7 @@ func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add 
 	add(o.Paused && late(since), AboutPause, command,
 		"effects are paused, and the first of %s has waited for %s, that of %s: %s", o.Effects.Open, waits,
 		phrase.Safe(string(o.Effects.First)), do)
-	add(!o.Paused && late(since) && !o.Serve.Down(), AboutEffects, first,
+	add(!o.Paused && late(since) && !o.Serve.stuck(), AboutEffects, first,
 		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)
 	long := o.Effects.Long
 	if long.N > 0 {

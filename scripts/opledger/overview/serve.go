@@ -2,10 +2,12 @@ package overview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // A Serve is what is known of the opledger serve that works on a ledger in a file.
@@ -32,11 +34,21 @@ const (
 type Unperformable struct {
 	Words    string `json:"words"`
 	Playbook string `json:"playbook"`
+	// Unwritten: it cannot write the ledger, so that no pass ends and no effect is run.
+	Unwritten bool `json:"unwritten,omitempty"`
 }
 
 // Down reports whether no serve works on the ledger.
 func (s Serve) Down() bool {
 	return s.State == ServeNone || s.State == ServeGone || s.State == ServeSilent
+}
+
+// stuck reports whether nothing can be done on the ledger: what is late is so because of that.
+func (s Serve) stuck() bool { return s.Down() || s.cannotWrite() }
+
+// cannotWrite reports whether one runs, and cannot write the ledger.
+func (s Serve) cannotWrite() bool {
+	return slices.ContainsFunc(s.Unperformable, func(u Unperformable) bool { return u.Unwritten })
 }
 
 // Words say what is wrong with one that is Down.
@@ -76,7 +88,35 @@ func (o *Overview) judgeServe(interval time.Duration, late func(time.Time) bool,
 	if !o.Serve.Down() {
 		return
 	}
-	words := []string{o.Serve.Words()}
+	words := append([]string{o.Serve.Words()}, o.behind(interval, late)...)
+	add := problem
+	if o.Serve.State == ServeNone && len(words) == 1 {
+		add = note
+	}
+	if o.Serve.start() != "" {
+		words = append(words, o.Serve.Again(""))
+	}
+	add(true, AboutServe, o.Serve.start(), "%s", strings.Join(words, "; "))
+}
+
+// judgeUnperformable adds what the serve that runs cannot do. That it cannot write the ledger is one problem, with what
+// comes of that.
+func (o *Overview) judgeUnperformable(interval time.Duration, late func(time.Time) bool, add adder) {
+	for _, found := range o.Serve.Unperformable {
+		words := []string{phrase.Safe(found.Words)}
+		if found.Unwritten {
+			words = append(words, o.behind(interval, late)...)
+		}
+		if found.Unwritten && o.passUnwritten() {
+			words = append(words, "the last pass could not handle "+phrase.Counted(o.LastPass.Errors, "document"))
+		}
+		add(true, AboutSettings, "", "%s", strings.Join(words, "; "))
+		o.instead(found.Playbook)
+	}
+}
+
+// behind says what is late while nothing can be done on the ledger.
+func (o *Overview) behind(interval time.Duration, late func(time.Time) bool) (words []string) {
 	if o.passIsLate(interval) {
 		words = append(words, o.latePass(interval))
 	}
@@ -86,14 +126,13 @@ func (o *Overview) judgeServe(interval time.Duration, late func(time.Time) bool,
 	if since := o.Effects.ClaimableSince; late(since) && !o.Paused {
 		words = append(words, "effects could have been run for "+o.since(since))
 	}
-	add := problem
-	if o.Serve.State == ServeNone && len(words) == 1 {
-		add = note
-	}
-	if o.Serve.start() != "" {
-		words = append(words, o.Serve.Again(""))
-	}
-	add(true, AboutServe, o.Serve.start(), "%s", strings.Join(words, "; "))
+	return words
+}
+
+// passUnwritten reports whether the last pass had errors, and the first of them is that the store did not take or give
+// something.
+func (o *Overview) passUnwritten() bool {
+	return o.LastPass.Outcome == ledger.PassErrors && strings.Contains(o.LastPass.Error, ledger.ErrUnavailable.Error())
 }
 
 // passIsLate reports whether the last pass ended too long ago.

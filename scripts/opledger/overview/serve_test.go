@@ -71,6 +71,57 @@ func TestJudgeServe(t *testing.T) {
 	}
 }
 
+// TestJudgeUnwritten: that serve cannot write the ledger is one problem with all that comes of it. What does not come
+// of it stays a problem of its own, and so does all of it once the ledger can be written.
+func TestJudgeUnwritten(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	full := Serve{State: ServeRuns, Unperformable: []Unperformable{
+		{Words: "the ledger cannot be written: the disk is full", Playbook: "ledger-errors", Unwritten: true},
+		{Words: "no job can be run now", Playbook: "jobs"},
+	}}
+	o := func(outcome ledger.PassOutcome, err string, serve Serve) Overview {
+		return Overview{
+			At: now, Serve: serve, Effects: Effects{ClaimableSince: now.Add(-3 * time.Hour), First: "batches/a"},
+			Pending: Pending{
+				DueSince: now.Add(-2 * time.Hour), Late: ledger.Total{N: 1}, SubmittedAt: now.Add(-30 * time.Hour),
+			},
+			LastPass: ledger.Pass{Outcome: outcome, Ended: now.Add(-time.Hour), Errors: 1, Error: err},
+		}
+	}
+	const unavailable = "committing: the store is unavailable: database or disk is full (13)"
+	const cause = "the ledger cannot be written: the disk is full; the last pass ended 1h00m ago, and one is made every " +
+		"5m00s; a look-up is due for 2h00m; effects could have been run for 3h00m"
+	const jobs = "no job can be run now | "
+	const late = "1 operation pending for too long, the oldest for 1d06h | opledger list --late"
+	const workers = "effects could have been run for 3h00m: do their workers and the scheduled passes run? | " +
+		"opledger show batches/a"
+	const pass = "the last pass ended 1h00m ago, and one is made every 5m00s: do the scheduled passes run? | " +
+		"opledger reconcile"
+	const errs = "the last pass could not handle 1 document, first: "
+	const due = "a look-up is due for 2h00m: do the scheduled passes run? | opledger list --pending"
+	for _, c := range []struct {
+		o    Overview
+		want []string
+	}{
+		{o(ledger.PassDone, "", full), []string{cause + " | ", jobs, late}},
+		{o(ledger.PassErrors, unavailable, full), []string{
+			cause + "; the last pass could not handle 1 document | ", jobs, late,
+		}},
+		{o(ledger.PassErrors, "no state", full), []string{
+			cause + " | ", jobs, errs + "no state | opledger reconcile", late,
+		}},
+		{o(ledger.PassErrors, unavailable, Serve{State: ServeRuns}), []string{
+			workers, pass, errs + unavailable + " | opledger reconcile", due, late,
+		}},
+	} {
+		c.o.judge(Options{Interval: 5 * time.Minute, File: true})
+		if got, want := fmt.Sprintf("%q", lines(c.o.Problems)), fmt.Sprintf("%q", c.want); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 func lines(problems []Problem) (all []string) {
 	for _, p := range problems {
 		all = append(all, p.Words+" | "+p.Command)

@@ -27,18 +27,18 @@ func TestCheckEffects(t *testing.T) {
 	lines := s.CheckEffects(t.Context())
 	const want = "no effect can be run now: OPLEDGER_TOPIC: asking Pub/Sub for the topic projects/p/topics/effects: "
 	if len(lines) != 1 || !strings.HasPrefix(lines[0].Words, want) {
-		t.Errorf("%q, want %q", lines, want)
+		t.Errorf("%v, want %q", lines, want)
 	}
 	logged := log.Drain(t)
 	if len(logged) != 1 || logged[0]["outcome"] != "unperformable" || logged[0]["event"] != "effect" {
 		t.Errorf("%v", logged)
 	}
 	if s.checkAgain(t.Context()); len(log.Drain(t)) != 0 || len(s.unperformable.get(t.Context())) != 1 {
-		t.Errorf("checked again: %q", s.unperformable.get(t.Context()))
+		t.Errorf("checked again: %v", s.unperformable.get(t.Context()))
 	}
 	s.options.Topic = ""
 	if s.checkAgain(t.Context()); len(s.unperformable.get(t.Context())) != 0 {
-		t.Errorf("%q of what can be performed", s.unperformable.get(t.Context()))
+		t.Errorf("%v of what can be performed", s.unperformable.get(t.Context()))
 	}
 }
 
@@ -58,11 +58,11 @@ func TestCheckJobStorage(t *testing.T) {
 		}
 		lines, logged := s.CheckEffects(t.Context()), log.Drain(t)
 		if len(lines) != want || len(logged) != want {
-			t.Fatalf("%s: %q, %v", location, lines, logged)
+			t.Fatalf("%s: %v, %v", location, lines, logged)
 		}
 		if want > 0 && (!strings.HasPrefix(lines[0].Words, "no job can be run now: OPLEDGER_JOB_STORAGE: ") ||
 			logged[0]["event"] != "job" || logged[0]["outcome"] != "unperformable") {
-			t.Errorf("%q, %v", lines, logged)
+			t.Errorf("%v, %v", lines, logged)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestReady(t *testing.T) {
 	}
 	e.call(call{method: "GET", path: "/health", status: 200})
 	found := e.server.unable(t.Context())
-	if len(found) != 1 || !strings.HasPrefix(found[0].Words, "the ledger cannot be written") {
+	if len(found) != 1 || !strings.HasPrefix(found[0].Words, "the ledger cannot be written") || !found[0].Unwritten {
 		t.Errorf("G7: the console and status say %v", found)
 	}
 }

@@ -106,7 +106,7 @@ func (s *Server) unable(ctx context.Context) []overview.Unperformable {
 	found := s.unperformable.all()
 	if err := s.canWrite(ctx); err != nil {
 		found = slices.Concat([]overview.Unperformable{
-			{Words: "the ledger cannot be written: " + oneLine(err), Playbook: "ledger-errors"},
+			{Words: "the ledger cannot be written: " + oneLine(err), Playbook: "ledger-errors", Unwritten: true},
 		}, found)
 	}
 	return found
