@@ -26,6 +26,7 @@ type receiversPage struct {
 	Groups  []receiverGroup
 	Only    string // the receiver that alone is shown; empty: all are
 	Partial bool
+	Newest  int          // completions that the rates are of; 0: all
 	Open    ledger.Total // of all effects
 	Paused  string       // why none is run; empty: they are not paused
 	Unpause []remedy
@@ -51,6 +52,9 @@ func loadReceivers(c *Console, r *request) (any, error) {
 		return nil, err
 	}
 	p := receiversPage{Partial: all.Partial, Broken: all.Broken, Only: r.query.Get("receiver")}
+	if all.PartialRates {
+		p.Newest = most
+	}
 	if p.Open, err = c.ledger.Effects.CountOpen(r); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,8 @@ type Receivers struct {
 	Groups []Group   // those with dead effects first
 	// Partial: a list was longer than what was read of it, so that the numbers are lower bounds.
 	Partial bool
+	// PartialRates: more operations ended within the longest of the times than the rates are of.
+	PartialRates bool
 	Broken  []ledger.Broken
 }
 
@@ -95,9 +97,11 @@ type grouping struct {
 	rates               map[string][]Rate // by the effect's rule
 }
 
-// pages calls next with the cursor of each page, until the list ends, what is read is enough, or it fails.
+// pages calls next with the cursor of each page, until the list ends, what is read is enough, or it fails. Where it is
+// longer than what may be read, it sets partial.
 func pages[T any](
-	g *grouping, next func(after ledger.Cursor, limit int) (ledger.Page[T], error), take func([]T) (enough bool),
+	g *grouping, partial *bool, next func(after ledger.Cursor, limit int) (ledger.Page[T], error),
+	take func([]T) (enough bool),
 ) error {
 	limit := func(read int) int {
 		if g.options.Most == 0 {
@@ -117,14 +121,16 @@ func pages[T any](
 			return nil
 		}
 		if limit(read) <= 0 {
-			g.Partial = true
+			*partial = true
 			return nil
 		}
 	}
 }
 
 func (g *grouping) readDead(ctx context.Context) error {
-	return pages(g, func(after ledger.Cursor, limit int) (page ledger.Page[ledger.Effect], err error) {
+	return pages(g, &g.Partial, func(
+		after ledger.Cursor, limit int,
+	) (page ledger.Page[ledger.Effect], err error) {
 		records, err := g.reading.Operations.List(ctx, ledger.Filter{Dead: true, After: after, Limit: limit})
 		if err != nil {
 			return page, err
@@ -137,7 +143,7 @@ func (g *grouping) readDead(ctx context.Context) error {
 }
 
 func (g *grouping) readFailing(ctx context.Context) error {
-	return pages(g, func(after ledger.Cursor, limit int) (ledger.Page[ledger.Effect], error) {
+	return pages(g, &g.Partial, func(after ledger.Cursor, limit int) (ledger.Page[ledger.Effect], error) {
 		return g.reading.Effects.Failing(ctx, g.At, after, limit)
 	}, keep(&g.failing))
 }
@@ -154,7 +160,7 @@ func keep(all *[]ledger.Effect) func([]ledger.Effect) bool {
 }
 
 func (g *grouping) readOpen(ctx context.Context) error {
-	return pages(g, func(after ledger.Cursor, limit int) (ledger.Page[ledger.DueEffect], error) {
+	return pages(g, &g.Partial, func(after ledger.Cursor, limit int) (ledger.Page[ledger.DueEffect], error) {
 		return g.reading.Effects.Open(ctx, after, limit)
 	}, func(due []ledger.DueEffect) bool {
 		for _, d := range due {
@@ -169,7 +175,7 @@ func (g *grouping) readOpen(ctx context.Context) error {
 
 // readEnds counts what became of the effects of the operations that ended within the windows.
 func (g *grouping) readEnds(ctx context.Context) error {
-	return pages(g, func(after ledger.Cursor, limit int) (ledger.Page[operation.Record], error) {
+	return pages(g, &g.PartialRates, func(after ledger.Cursor, limit int) (ledger.Page[operation.Record], error) {
 		return g.reading.Operations.Ends(ctx, after, limit)
 	}, func(records []operation.Record) bool {
 		for _, rec := range records {

@@ -148,11 +148,27 @@ func TestPartial(t *testing.T) {
 		w.ends(key)
 		w.attempt(key, "publish", true, "https://a.example answered 400")
 	}
-	if all := w.read(receivers.Options{Most: 5}); !all.Partial || len(all.Of("a.example", "publish").Dead) != 5 {
+	all := w.read(receivers.Options{Most: 5})
+	if !all.Partial || !all.PartialRates || len(all.Of("a.example", "publish").Dead) != 5 {
 		t.Errorf("partial %v, %s", all.Partial, summary(all.Groups[0]))
 	}
 	if all := w.read(receivers.Options{}); all.Partial || len(all.Of("a.example", "publish").Dead) != 7 {
 		t.Errorf("partial %v, %s", all.Partial, summary(all.Groups[0]))
+	}
+}
+
+// TestPartialRates: where only the completions are more than is read, no number of effects is a lower bound.
+func TestPartialRates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 7 {
+		key := operation.Key(fmt.Sprint("batches/", i))
+		w.ends(key)
+		w.attempt(key, "publish", false, "")
+		w.attempt(key, "bill", false, "")
+	}
+	if all := w.read(receivers.Options{Most: 5}); all.Partial || !all.PartialRates || len(all.Groups) != 0 {
+		t.Errorf("partial %v, of the rates %v, %v", all.Partial, all.PartialRates, all.Groups)
 	}
 }
 
