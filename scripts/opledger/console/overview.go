@@ -50,6 +50,7 @@ type attention struct {
 	Detail      string
 	Command     string // that helps, or shows more
 	Playbook    string // what to do about it; empty: there is none
+	Of          string // what the Groups are of; empty: of all
 	Groups      []failureGroup
 }
 
@@ -226,7 +227,7 @@ func (c *Console) attention(o overview.Overview, s overview.Section) (all []atte
 		case overview.AboutUnmatched:
 			a.Link = link("/console/operation", theKey, string(problem.Operation))
 		case overview.AboutDead:
-			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, o.Dead.Partial, deadAddress)
+			a.Tone, a.Of, a.Groups = phrase.Bad, o.Dead.Of(), failureGroups(o.Dead.Errors, false, deadAddress)
 		case overview.AboutPause:
 			a.Detail = c.pausedBy(o)
 		case overview.AboutFailing:

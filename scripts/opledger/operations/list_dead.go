@@ -48,18 +48,22 @@ func (q listing) printDead(
 		return []any{phrase.Safe(string(e.Operation)), phrase.Safe(e.Name), e.DiedAt, e.Attempts, phrase.Safe(e.LastError)}
 	})
 	partial := page.Next.Path != "" || q.filter.After.Path != ""
-	return errors.Join(err, printFailures(w, s, groups, partial), q.printMore(ctx, w, l, page))
+	return errors.Join(err, printFailures(w, s, groups, partial, ""), q.printMore(ctx, w, l, page))
 }
 
-// printFailures prints how many effects died of each error. Where partial, further ones may have.
-func printFailures(w io.Writer, s terminal.Screen, groups []phrase.FailureGroup, partial bool) error {
+// printFailures prints how many effects died of each error. Where partial, further ones may have. of says which
+// operations they are of, if not of all.
+func printFailures(w io.Writer, s terminal.Screen, groups []phrase.FailureGroup, partial bool, of string) error {
 	if len(groups) == 0 {
 		return nil
+	}
+	if of != "" {
+		of += ":\n"
 	}
 	rows := [][]any{{"EFFECTS", "NEWEST", "ERROR"}}
 	for _, g := range groups {
 		rows = append(rows, []any{overview.AtLeast(partial, fmt.Sprint(g.Count)), g.Newest, g.Failure})
 	}
-	_, err := fmt.Fprintln(w)
+	_, err := fmt.Fprint(w, "\n", of)
 	return errors.Join(err, s.Rows(w, rows))
 }

@@ -155,7 +155,7 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 	out.Line("unregistered", unregistered)
 	out.Line("last pass", o.PassWords())
 	out.Line("webhook", o.WebhookWords())
-	err := errors.Join(out.End(), printFailures(w, s, o.Dead.Errors, o.Dead.Partial))
+	err := errors.Join(out.End(), printFailures(w, s, o.Dead.Errors, false, o.Dead.Of()))
 	if len(o.Problems) == 0 {
 		words := "\nnothing needs an operator"
 		if o.Partial {

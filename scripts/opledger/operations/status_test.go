@@ -245,6 +245,43 @@ func TestStatusOfFailing(t *testing.T) {
 		"1 effect failing for 2h00m: 503 from the receiver\n").Says(t, "opledger show batches/b")
 }
 
+// TestStatusDeadPartial: where more operations have a dead effect than are read, status says of which the errors are,
+// and not another number beside the count.
+func TestStatusDeadPartial(t *testing.T) {
+	t.Parallel()
+	f := commandtest.NewFile(t)
+	var names []string
+	for i := range 101 {
+		names = append(names, fmt.Sprint("batches/", i))
+	}
+	f.Register(names...)
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		for _, name := range names {
+			key := operation.Key(name)
+			_, err := l.Operations.Ingest(ctx, operation.Event{
+				Name: operation.Name{Key: key}, DeliveryID: name, Source: operation.Webhook, State: operation.Succeeded,
+			})
+			if err != nil {
+				return err
+			}
+			grant, err := l.Effects.Claim(ctx, key, "log")
+			if err == nil {
+				err = l.Effects.MarkDead(ctx, grant.Lease, errors.New("the target said no"))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s := commandtest.Run(t, nil, "status", "--store", f.Store()).Want(t, terminal.ExitFailed)
+	s.Says(t, "\n101 operations with a dead effect",
+		"\nof the newest 100 operations with a dead effect:\nEFFECTS ", "\n100 ")
+	if strings.Contains(s.Out, "at least 100") {
+		t.Errorf("%s", s.Out)
+	}
+}
+
 // TestStatusPartial: where a list is longer than what status reads of it, status says so, and counts at least so many.
 func TestStatusPartial(t *testing.T) {
 	t.Parallel()

@@ -132,9 +132,18 @@ const FailingFor = time.Hour
 // Dead are the operations with a dead effect, and the other subjects of dead alerts.
 type Dead struct {
 	ledger.Total
-	// Errors groups the dead effects of the newest of them, and of all unless Partial.
+	// Errors groups the dead effects of the newest of them, and of all unless Partial: then Newest is of how many.
 	Errors  []phrase.FailureGroup `json:"errors"`
 	Partial bool                  `json:"partial,omitempty"`
+	Newest  int                   `json:"newest,omitempty"`
+}
+
+// Of says which operations Errors is of; empty: of all.
+func (d Dead) Of() string {
+	if !d.Partial {
+		return ""
+	}
+	return "of the newest " + phrase.Counted(d.Newest, "operation") + " with a dead effect"
 }
 
 // Unread is the quarantine.

@@ -157,6 +157,9 @@ func (o *Overview) readDead(ctx context.Context, l ledger.Reading, most int) err
 	}
 	o.Broken = append(append(o.Broken, page.Broken...), broken...)
 	o.Dead.Errors, o.Dead.Partial = phrase.GroupFailures(effects), page.Next.Path != ""
+	if o.Dead.Partial {
+		o.Dead.Newest = len(page.Items)
+	}
 	o.Dead.Total, err = l.Operations.Count(ctx, filter)
 	return err
 }

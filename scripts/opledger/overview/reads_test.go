@@ -62,6 +62,9 @@ func TestReads(t *testing.T) {
 	if n := len(o.Jobs.Unmatched); n != 2 {
 		t.Errorf("%d jobs ended with unmatched lines: %+v", n, o.Jobs)
 	}
+	if of := o.Dead.Of(); of != fmt.Sprintf("of the newest %d operations with a dead effect", console.FirestoreMost) {
+		t.Errorf("the errors are %s", of)
+	}
 	if !o.Partial || !o.Effects.Partial || !o.Dead.Partial || !o.Intents.Partial || !o.Jobs.Partial {
 		t.Errorf("more than it read, and it does not say so: %+v", o)
 	}
