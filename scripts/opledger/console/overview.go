@@ -139,12 +139,13 @@ func tiles(o overview.Overview) []tile {
 	if o.Conflicts.N > 0 {
 		conflicts.Tone, conflicts.Sub = phrase.Warn, "the newest "+phrase.Relative(o.Conflicts.At, o.At)
 	}
-	quarantine := newTile(overview.AboutQuarantine, o.Unread.Total, "in quarantine", "every delivery could be read")
-	switch unresolved := o.Unread.Unresolved; {
-	case unresolved.N > 0:
-		quarantine.Tone, quarantine.Sub = phrase.Warn, unresolved.String()+" of them signed, and could not be read"
-	case o.Unread.N > 0:
-		quarantine.Sub = "none of them needs an operator"
+	quarantine := newTile(overview.AboutQuarantine, o.Unread.Unresolved, "unresolved in quarantine",
+		"every delivery could be read")
+	if o.Unread.N > 0 {
+		quarantine.Sub = o.Unread.Total.String() + " kept"
+	}
+	if o.Unread.Unresolved.N > 0 {
+		quarantine.Tone = phrase.Warn
 	}
 	intents := newTile(overview.AboutIntents, o.Intents.Total, "waiting "+things(o.Intents.Total, "intent"),
 		"every submission is known")

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,27 @@ import (
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
 )
+
+// TestQuarantineTile: the tile counts what an operator has not resolved, beside all that is kept.
+func TestQuarantineTile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		unresolved, kept int
+		want             tile
+	}{
+		{0, 0, tile{Number: "0", Sub: "every delivery could be read"}},
+		{1, 3, tile{Number: "1", Sub: "3 kept", Tone: phrase.Warn}},
+		{0, 3, tile{Number: "0", Sub: "3 kept"}},
+	} {
+		c.want.Label, c.want.Link = "unresolved in quarantine", overviewLinks[overview.AboutQuarantine]
+		o := overview.Overview{Unread: overview.Unread{
+			Total: ledger.Total{N: c.kept}, Unresolved: ledger.Total{N: c.unresolved},
+		}}
+		if all := tiles(o); !slices.Contains(all, c.want) {
+			t.Errorf("%+v is not among %+v", c.want, all)
+		}
+	}
+}
 
 // TestOverviewSaysAll: the page has every problem and note of the rule set that status prints, in its order and in its
 // words, each with a command or a playbook.

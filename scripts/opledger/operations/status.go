@@ -145,7 +145,11 @@ func printStatus(w io.Writer, s terminal.Screen, o overview.Overview) error {
 	out.Line("pending", pending)
 	out.Line("effects", effects)
 	out.Line("dead", o.Dead.Total)
-	out.Line("quarantine", o.Unread.Total)
+	quarantine := o.Unread.Unresolved.String()
+	if o.Unread.N > 0 {
+		quarantine += fmt.Sprintf(" unresolved, %s kept", o.Unread.Total)
+	}
+	out.Line("quarantine", quarantine)
 	intents := o.Intents.Total.String()
 	if o.Intents.N > 0 {
 		intents += ": " + o.Intents.Words()

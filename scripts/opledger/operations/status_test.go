@@ -57,7 +57,7 @@ $`).MatchString(s.Out) {
 	paused := []string{"OPLEDGER_EFFECTS_PAUSED=true"}
 	s = commandtest.Run(t, paused, "status", "--store", f.Store()).Want(t, terminal.ExitFailed,
 		"opledger: an operator is needed: 1 operation with a dead effect; 1 signed request that could not be read\n")
-	s.Says(t, "paused by OPLEDGER_EFFECTS_PAUSED", "quarantine    2\n")
+	s.Says(t, "paused by OPLEDGER_EFFECTS_PAUSED", "quarantine    1 unresolved, 2 kept\n")
 	s.Complaint(t)
 	if !regexp.MustCompile(
 		`\nEFFECTS +NEWEST +ERROR\n1 +`+commandtest.LocalPattern+` +the target said no\n`).MatchString(s.Out) ||
@@ -197,7 +197,7 @@ func TestStatusOfUnregistered(t *testing.T) {
 	commandtest.Run(t, variables, "quarantine", "resolve", "msg_9", "--reason", "r").Want(t, terminal.ExitFailed,
 		"opledger quarantine list").Complaint(t)
 	commandtest.Run(t, variables, "status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator",
-		"quarantine    1\n")
+		"quarantine    0 unresolved, 1 kept\n")
 	if s := commandtest.Run(t, variables, "list", "--unregistered").Want(t, terminal.ExitDone); strings.Contains(s.Out,
 		"theirs") {
 		t.Error(s.Out)
