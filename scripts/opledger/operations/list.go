@@ -41,11 +41,12 @@ func NewList(outside terminal.Environment) *cobra.Command {
 		Short: "List operations, newest first",
 		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --late lists\n" +
 			"those of them that are pending for too long, by age. --dead lists the dead effects, also of alerts, with\n" +
-			"when and why each died. --conflict lists operations that ended in two ways: the first state stands, and\n" +
-			"the other is beside it. --unregistered lists operations that only events reported: none of their\n" +
-			"effects runs. opledger resolve takes an operation off the last two. On a terminal rows are cut to its\n" +
-			"width and times are relative; --wide shows all. A document that cannot be read, or that another\n" +
-			"program wrote, is left alone and has a row that says so.",
+			"when and why each died; with --json, partial is true where errors counts those of one page alone.\n" +
+			"--conflict lists operations that ended in two ways: the first state stands, and the other is beside it.\n" +
+			"--unregistered lists operations that only events reported: none of their effects runs. opledger resolve\n" +
+			"takes an operation off the last two. On a terminal rows are cut to its width and times are relative;\n" +
+			"--wide shows all. A document that cannot be read, or that another program wrote, is left alone and has\n" +
+			"a row that says so.",
 		Example: "  opledger list\n" +
 			"  opledger list --state FAILED,EXPIRED --job-kind 'nightly-*' --json\n" +
 			"  opledger list --pending --watch\n" +

@@ -33,6 +33,7 @@ func (q listing) printDead(
 	}
 	broken = append(page.Broken, broken...)
 	groups := phrase.GroupFailures(effects)
+	partial := page.Next.Path != "" || q.filter.After.Path != ""
 	if q.asJSON {
 		fields := operationsJSON(page, broken, nil)
 		dead := make([]deadEffect, len(effects))
@@ -40,6 +41,9 @@ func (q listing) printDead(
 			dead[i] = deadEffect{e.Operation, e.Name, e.DiedAt, e.Attempts, e.LastError}
 		}
 		fields["effects"], fields["errors"] = dead, groups
+		if partial {
+			fields["partial"] = true
+		}
 		return terminal.PrintJSON(w, fields)
 	}
 	headings := []any{"OPERATION", "EFFECT", "DIED", "ATTEMPTS", "ERROR"}
@@ -47,7 +51,6 @@ func (q listing) printDead(
 	err = terminal.PrintPage(w, s, dead, "no effect is dead", headings, func(e ledger.Effect) []any {
 		return []any{phrase.Safe(string(e.Operation)), phrase.Safe(e.Name), e.DiedAt, e.Attempts, phrase.Safe(e.LastError)}
 	})
-	partial := page.Next.Path != "" || q.filter.After.Path != ""
 	return errors.Join(err, printFailures(w, s, groups, partial, ""), q.printMore(ctx, w, l, page))
 }
 

@@ -116,12 +116,16 @@ func TestListDead(t *testing.T) {
 		{[]string{"--state", "succeeded", "--collection", "operations"}, []string{"operations/b"}},
 		{[]string{"--limit", "2"}, []string{"batches/c", "operations/b"}},
 	} {
-		var l commandtest.Listed
+		var l struct {
+			commandtest.Listed
+			Partial bool
+		}
 		commandtest.OneObject(t, commandtest.Run(t, nil,
 			append([]string{"list", "--dead", "--json", "--store", f.Store()}, c.args...)...).Want(t,
 			terminal.ExitDone).Out, &l)
-		if !slices.Equal(l.Keys(), c.want) || (l.Next != "") != (len(c.args) > 0 && c.args[0] == "--limit") {
-			t.Errorf("%v: %v, want %v", c.args, l.Keys(), c.want)
+		limited := len(c.args) > 0 && c.args[0] == "--limit"
+		if !slices.Equal(l.Keys(), c.want) || (l.Next != "") != limited || l.Partial != limited {
+			t.Errorf("%v: %v, want %v; partial %v", c.args, l.Keys(), c.want, l.Partial)
 		}
 	}
 	s := commandtest.Run(t, nil, "list", "--dead", "--store", f.Store()).Want(t, terminal.ExitDone)
