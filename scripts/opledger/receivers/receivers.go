@@ -36,7 +36,7 @@ type Receivers struct {
 	Partial bool
 	// PartialRates: more operations ended within the longest of the times than the rates are of.
 	PartialRates bool
-	Broken  []ledger.Broken
+	Broken       []ledger.Broken
 }
 
 // A Group is the effects of one name that one receiver gets.

@@ -71,7 +71,7 @@ func (a *webhookAdmin) check(ctx context.Context) error {
 	}
 	var findings []finding
 	if a.url == "" {
-		if findings = withoutURL(all); len(all) != 1 {
+		if findings = a.withoutURL(all); len(all) != 1 {
 			return a.report(findings)
 		}
 		a.url = all[0].URI
@@ -82,14 +82,14 @@ func (a *webhookAdmin) check(ctx context.Context) error {
 	if a.kind != config.WebhookStatic {
 		return a.report([]finding{a.checkNone(ours)})
 	}
-	findings = append(findings, checkCount(ours, len(all), a.url))
+	findings = append(findings, a.checkCount(ours, len(all)))
 	known, secretFindings := a.checkStored(ctx)
 	findings = append(findings, secretFindings...)
 	for _, hook := range ours {
 		findings = append(findings, checkState(hook))
 		findings = append(findings, checkEvents(hook)...)
 		if known != nil {
-			findings = append(findings, checkSecrets(hook, known)...)
+			findings = append(findings, a.checkSecrets(hook, known)...)
 		}
 	}
 	if len(ours) > 0 {
@@ -127,11 +127,11 @@ func (a *webhookAdmin) report(findings []finding) error {
 }
 
 // withoutURL are the findings where no setting says which of the webhooks at Gemini is meant.
-func withoutURL(all []webhooks.Webhook) []finding {
+func (a *webhookAdmin) withoutURL(all []webhooks.Webhook) []finding {
 	const setURL = "set OPLEDGER_WEBHOOK_URL to the https address that Gemini delivers to, or pass --url"
 	if len(all) == 0 {
-		return []finding{wrong("create one with opledger webhook create --url https://…, or leave it: passes then find each "+
-			"completion", "there is no webhook at Gemini, so that it delivers nothing")}
+		return []finding{wrong("create one with opledger webhook create --url https://…"+a.keeping()+", or leave it: passes "+
+			"then find each completion", "there is no webhook at Gemini, so that it delivers nothing")}
 	}
 	if len(all) == 1 {
 		return []finding{note("OPLEDGER_WEBHOOK_URL is not set: checked is the only webhook at Gemini")}
@@ -146,23 +146,24 @@ func withoutURL(all []webhooks.Webhook) []finding {
 // checkNone reports static webhooks for our URL where the settings want none.
 func (a *webhookAdmin) checkNone(ours []webhooks.Webhook) finding {
 	if len(ours) > 0 {
-		return wrong("delete it with opledger webhook delete, or deploy with OPLEDGER_WEBHOOK=static",
+		return wrong("delete it with opledger webhook delete"+a.ofURL()+", or deploy with OPLEDGER_WEBHOOK=static",
 			"webhook %s delivers to %s, and OPLEDGER_WEBHOOK is %s", ids(ours), a.url, a.kind)
 	}
 	return ok("there is no static webhook, as OPLEDGER_WEBHOOK=%s says", a.kind)
 }
 
-func checkCount(ours []webhooks.Webhook, all int, url string) finding {
+func (a *webhookAdmin) checkCount(ours []webhooks.Webhook, all int) finding {
+	create := "create it with opledger webhook create" + a.ofURL() + a.keeping()
 	switch {
 	case len(ours) == 0 && all > 0:
-		return wrong("create it with opledger webhook create, or correct OPLEDGER_WEBHOOK_URL: opledger webhook list shows "+
+		return wrong(create+", or correct OPLEDGER_WEBHOOK_URL: opledger webhook list shows "+
 			"the others",
-			"there is no webhook for %s, and %d for other addresses", url, all)
+			"there is no webhook for %s, and %d for other addresses", a.url, all)
 	case len(ours) == 0:
-		return wrong("create it with opledger webhook create", "there is no webhook for %s", url)
+		return wrong(create, "there is no webhook for %s", a.url)
 	case len(ours) > 1:
 		return wrong("keep one and delete the others with opledger webhook delete ID",
-			"there are %d webhooks for %s (%s): each delivers every event, and signs with its own secret", len(ours), url,
+			"there are %d webhooks for %s (%s): each delivers every event, and signs with its own secret", len(ours), a.url,
 			ids(ours))
 	}
 	return ok("webhook %s delivers to %s", ours[0].ID, ours[0].URI)
@@ -240,7 +241,7 @@ func (a *webhookAdmin) checkStored(ctx context.Context) ([]knownSecret, []findin
 	return known, findings
 }
 
-func checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
+func (a *webhookAdmin) checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
 	if len(hook.Secrets) == 0 {
 		return []finding{note("Gemini does not list the secrets of %s, so that they cannot be compared", hook.ID)}
 	}
@@ -260,7 +261,7 @@ func checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
 			findings = append(findings, ok("%s signs with %s until %s, which is %s", hook.ID, listed.Truncated,
 				phrase.LocalTime(listed.Expires), where))
 		case listed.Expires.IsZero():
-			findings = append(findings, wrong("run opledger webhook rotate "+hook.ID+", which stores a new one",
+			findings = append(findings, wrong(a.rotates(hook.ID),
 				"%s signs with %s, which the webhook function does not know", hook.ID, listed.Truncated))
 		default:
 			findings = append(findings,

@@ -166,6 +166,16 @@ func TestWebhookCheckOthers(t *testing.T) {
 	if strings.Contains(s.Out, "whsec_bad") {
 		t.Errorf("%s", s.Out)
 	}
+	literal = w.with("OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_WEBHOOK_SECRET="+commandtest.DeliverSecret)
+	w.doWith(literal, "", "check").Want(t, terminal.ExitFailed).Says(t, "; run opledger webhook rotate "+two+
+		" --print-secret, add what it prints to OPLEDGER_WEBHOOK_SECRET of serve, and start that again")
+	w.doWith(literal, "", "rotate", two, "--print-secret").Want(t, terminal.ExitDone)
+	flags := []string{"--url", hookURL, "--secret", "projects/p/secrets/other"}
+	w.secrets.Put(flags[3], commandtest.DeliverSecret, time.Now())
+	w.doWith(literal, "", append([]string{"check"}, flags...)...).Want(t, terminal.ExitFailed).Says(t,
+		"; run opledger webhook rotate "+two+" --secret projects/p/secrets/other, which stores a new one")
+	w.doWith(literal, "", "check", "--url", hookURL+"/none").Want(t, terminal.ExitFailed).Says(t,
+		"create it with opledger webhook create --url "+hookURL+"/none --print-secret, or correct")
 	w.doWith(w.with("OPLEDGER_WEBHOOK_SECRET"), "", "check").Want(t, terminal.ExitFailed).Says(t,
 		"set OPLEDGER_WEBHOOK_SECRET, or pass --secret")
 	w.secrets.Deny("secretmanager.versions.access")

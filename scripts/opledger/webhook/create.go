@@ -68,8 +68,9 @@ func (a *webhookAdmin) create(ctx context.Context, name string, o secretOutput) 
 		return err
 	}
 	if len(existing) > 0 {
-		return fmt.Errorf("there is a webhook for %s already: %s; inspect it with opledger webhook check, "+
-			"or give it a new secret with opledger webhook rotate", a.url, ids(existing))
+		return fmt.Errorf("there is a webhook for %s already: %s; inspect it with opledger webhook check%[3]s%[4]s, "+
+			"or give it a new secret with opledger webhook rotate%[3]s%[5]s", a.url, ids(existing), a.ofURL(), a.ofSecret(),
+			a.keeping())
 	}
 	if err := a.prepareStore(ctx); err != nil {
 		return fmt.Errorf("nothing was created: %w", err)
@@ -114,7 +115,7 @@ func (a *webhookAdmin) prepareStore(ctx context.Context) error {
 func (a *webhookAdmin) undo(ctx context.Context, id string, why error) error {
 	if err := a.gemini.Delete(ctx, id); err != nil {
 		return fmt.Errorf("webhook %s was created, but its secret could not be kept (%w), and it could not "+
-			"be deleted again (%w); run opledger webhook rotate %s, which makes and stores another secret", id, why, err, id)
+			"be deleted again (%w); run opledger webhook rotate %s%s, which makes another secret", id, why, err, id, a.keeping())
 	}
 	return fmt.Errorf("webhook %s was created and deleted again, because its secret could not be kept: %w; "+
 		"fix that and create it again", id, why)

@@ -74,13 +74,48 @@ type webhookAdmin struct {
 	name secret.Name
 	// literal are the signing secrets in the settings themselves.
 	literal []string
+	// flags are those of this command.
+	flags webhookFlags
+}
+
+// ofURL are the flags by which a command finds the same webhook.
+func (a *webhookAdmin) ofURL() string {
+	if a.flags.url == "" {
+		return ""
+	}
+	return " --url " + phrase.ShellWord(a.flags.url)
+}
+
+// ofSecret are the flags by which a command finds the same secret in Secret Manager.
+func (a *webhookAdmin) ofSecret() string {
+	if a.flags.secret == "" {
+		return ""
+	}
+	return " --secret " + phrase.ShellWord(a.flags.secret)
+}
+
+// keeping are the flags by which a command keeps a new signing secret.
+func (a *webhookAdmin) keeping() string {
+	if a.name == (secret.Name{}) {
+		return " --print-secret"
+	}
+	return a.ofSecret()
+}
+
+// rotates says how a webhook gets a secret that its receiver knows.
+func (a *webhookAdmin) rotates(id string) string {
+	words := "run opledger webhook rotate " + phrase.ShellWord(id) + a.keeping()
+	if a.name == (secret.Name{}) {
+		return words + ", add what it prints to OPLEDGER_WEBHOOK_SECRET of serve, and start that again"
+	}
+	return words + ", which stores a new one"
 }
 
 // openWebhookAdmin reads the settings. The error joins every problem. The result must be closed.
 func openWebhookAdmin(ctx context.Context, outside terminal.Environment, flags webhookFlags) (*webhookAdmin, error) {
 	settings, err := config.Parse[webhookSettings](outside.Variables)
 	problems := []error{err, config.Unread(outside.Variables)}
-	admin := &webhookAdmin{outside: outside, url: settings.Endpoint.URL, kind: settings.Endpoint.Kind}
+	admin := &webhookAdmin{outside: outside, url: settings.Endpoint.URL, kind: settings.Endpoint.Kind, flags: flags}
 	if flags.url != "" {
 		admin.url = flags.url
 		if err := config.CheckWebhookURL(flags.url); err != nil {
