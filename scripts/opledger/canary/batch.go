@@ -116,7 +116,7 @@ func (c *Canary) follow(ctx context.Context, s *Step, key operation.Key) error {
 			if err := c.staticWebhook(ctx); err != nil {
 				return err
 			}
-			return cut("opledger webhook check; gcloud functions logs read "+c.Place.name("webhook"),
+			return cut("opledger webhook check; "+c.logs(c.Place.name("webhook")),
 				"Gemini's event did not come within %s of the completion, which %s found", eventLimit, record.SettledBy)
 		}
 		s.hop("ended at Gemini", "event", record.UpdateTime, eventAt(story))

@@ -115,8 +115,6 @@ const maxAnswer = 64 << 10
 // refused says which link refused the delivery.
 func (c *Canary) refused(status int, text []byte) error {
 	service := c.Place.name("webhook")
-	logs := fmt.Sprintf("gcloud functions logs read %s --gen2 --region=%s --project=%s", service, c.Place.Region,
-		c.Place.Project)
 	var ours struct {
 		Error struct{ Message string }
 	}
@@ -139,7 +137,7 @@ func (c *Canary) refused(status int, text []byte) error {
 	case status == http.StatusOK:
 		return cut("OPLEDGER_WEBHOOK_URL", "what answers at the webhook's address is not %s", service)
 	}
-	return cut(logs, "the delivery was answered %d%s", status, said)
+	return cut(c.logs(service), "the delivery was answered %d%s", status, said)
 }
 
 // maxSaid bounds, in bytes, what an error repeats of an answer.
@@ -172,6 +170,12 @@ func (c *Canary) forget(ctx context.Context, s *Step) {
 	if _, err := c.Ledger.Operations.Forget(ctx, c.key); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		s.left = append(s.left, cut("opledger forget "+string(c.key), "the canary's operation was not removed: %w", err))
 	}
+}
+
+// logs is the command that shows what a service logged.
+func (c *Canary) logs(service string) string {
+	return fmt.Sprintf("gcloud functions logs read %s --gen2 --region=%s --project=%s", service, c.Place.Region,
+		c.Place.Project)
 }
 
 // about returns the arguments of gcloud that name a service.

@@ -119,8 +119,7 @@ func (c *Canary) refusedAtDoor(ctx context.Context, service string, since time.T
 // unseen says what is known about a service that did not log in time.
 func (c *Canary) unseen(ctx context.Context, service string, since time.Time, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
-	look := fmt.Sprintf("gcloud functions logs read %s --gen2 --region=%s --project=%s", service, c.Place.Region,
-		c.Place.Project)
+	look := c.logs(service)
 	answered, err := c.Google.requests(ctx, c.Place.Project, service, since)
 	switch {
 	case err != nil:

@@ -96,8 +96,8 @@ func (c *Canary) intentAnswered(status int, text []byte) error {
 		return cut("OPLEDGER_URL, and gcloud run services describe "+c.about(service),
 			"what answers %d at the address in OPLEDGER_URL is not %s", status, service)
 	}
-	return cut(fmt.Sprintf("gcloud functions logs read %s --gen2 --region=%s --project=%s", service, c.Place.Region,
-		c.Place.Project), "the intent was answered %d: %s", status, diag.Cut(strings.TrimSpace(string(text)), maxSaid))
+	return cut(c.logs(service),
+		"the intent was answered %d: %s", status, diag.Cut(strings.TrimSpace(string(text)), maxSaid))
 }
 
 // forgetIntent removes the intent from the ledger. There is none where all went well.

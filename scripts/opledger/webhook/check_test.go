@@ -174,8 +174,8 @@ func TestWebhookCheckOthers(t *testing.T) {
 	w.secrets.Put(flags[3], commandtest.DeliverSecret, time.Now())
 	w.doWith(literal, "", append([]string{"check"}, flags...)...).Want(t, terminal.ExitFailed).Says(t,
 		"; run opledger webhook rotate "+two+" --secret projects/p/secrets/other, which stores a new one")
-	w.doWith(literal, "", "check", "--url", hookURL+"/none").Want(t, terminal.ExitFailed).Says(t,
-		"create it with opledger webhook create --url "+hookURL+"/none --print-secret, or correct")
+	w.doWith(literal, "", "check", "--url", hookURL+"none").Want(t, terminal.ExitFailed).Says(t,
+		"create it with opledger webhook create --url "+hookURL+"none --print-secret, or correct")
 	w.doWith(w.with("OPLEDGER_WEBHOOK_SECRET"), "", "check").Want(t, terminal.ExitFailed).Says(t,
 		"set OPLEDGER_WEBHOOK_SECRET, or pass --secret")
 	w.secrets.Deny("secretmanager.versions.access")

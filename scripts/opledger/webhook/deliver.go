@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
@@ -53,6 +54,10 @@ func newDeliver(outside terminal.Environment) *cobra.Command {
 			}
 			if d.header, err = gemini.SignedHeader(key, d.event.DeliveryID, d.at, d.body); err != nil {
 				return fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err)
+			}
+			d.ledger = ", on the ledger of the receiver"
+			if slices.ContainsFunc(outside.Variables, func(v string) bool { return strings.HasPrefix(v, "OPLEDGER_STORE=") }) {
+				d.ledger = open.NamedFlag(outside)
 			}
 			return d.send(cmd.Context(), outside)
 		},
@@ -180,6 +185,7 @@ type delivery struct {
 	body   []byte
 	header map[string][]string
 	event  operation.Event // as the receiver reads it
+	ledger string          // what a command ends with that is to use the receiver's ledger
 }
 
 // NewestSecret returns what reads the newest signing secret: the last one that was added.

@@ -80,8 +80,8 @@ func (d delivery) meaning(a webhookAnswer) string {
 	switch a.Outcome {
 	case ledger.Applied:
 		if !a.Registered {
-			return fmt.Sprintf("%s is recorded as %s and is not registered: no effect runs before opledger register %s",
-				key, d.event.State, phrase.ShellWord(string(d.event.Name.Key)))
+			return fmt.Sprintf("%s is recorded as %s and is not registered: no effect runs before opledger register %s%s",
+				key, d.event.State, phrase.ShellWord(string(d.event.Name.Key)), d.ledger)
 		}
 		return fmt.Sprintf("%s is %s now, and the effects of that are planned", key, d.event.State)
 	case ledger.Dropped:

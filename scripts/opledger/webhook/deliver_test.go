@@ -3,6 +3,8 @@ package webhook_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +36,7 @@ func TestDeliver(t *testing.T) {
 		{[]string{"batch.failed", "batches/r"}, terminal.ExitDone, "batches/r had ended in another state, which stays"},
 		{[]string{"interaction.completed", "v1_a"}, terminal.ExitDone,
 			"interactions/v1_a is recorded as SUCCEEDED and is not registered: no effect runs before " +
-				"opledger register interactions/v1_a\n"},
+				"opledger register interactions/v1_a, on the ledger of the receiver\n"},
 		{[]string{"interaction.requires_action", "v1_a"}, terminal.ExitDone,
 			"interactions/v1_a has ended already; REQUIRES_ACTION is dropped"},
 		{[]string{"batch.failed", "batches/late", "--at", "10m"}, terminal.ExitFailed, "it is too old or too new"},
@@ -61,6 +63,13 @@ func TestDeliver(t *testing.T) {
 	forged := []string{"OPLEDGER_WEBHOOK_SECRET=" + other}
 	commandtest.Run(t, forged, "webhook", "deliver", "batch.failed", "x", "--to", s.URL+"/webhook").
 		Want(t, terminal.ExitFailed, "401", "the receiver has another secret")
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commandtest.Run(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + commandtest.DeliverSecret, "OPLEDGER_STORE=sqlite:l.db"},
+		"webhook", "deliver", "batch.failed", "y", "--to", s.URL+"/webhook").Want(t, terminal.ExitDone).Says(t,
+		"no effect runs before opledger register batches/y --store sqlite:"+filepath.Join(folder, "l.db")+"\n")
 	s.Stop()
 	shown := commandtest.Run(t, nil, "show", "batches/r", "--store", f.Store()).Want(t, terminal.ExitDone)
 	if !strings.Contains(shown.Out, "SUCCEEDED") || !strings.Contains(shown.Out, "FAILED") {
