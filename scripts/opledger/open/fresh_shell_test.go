@@ -279,10 +279,14 @@ func TestFreshShellReplaysInPause(t *testing.T) {
 	defer p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true").Stop()
 	f.Settle("batches/a", operation.Succeeded, operation.Result{})
 	commandtest.Run(t, nil, "register", "batches/a", "--store", f.Store()).Want(t, terminal.ExitDone)
+	const own = "OPLEDGER_EFFECTS_PAUSED counts nothing here: OPLEDGER_EFFECTS is not set"
 	for _, variables := range [][]string{nil, {"OPLEDGER_EFFECTS_PAUSED=false"}} {
 		said := commandtest.Run(t, variables, "replay", "batches/a", "--timeout", "1m", "--store", f.Store()).Want(t,
 			terminal.ExitDone, "effects are paused, as the ledger says",
 			"opledger resume --effects --store "+f.Store()+" ends it").Says(t, "effects are paused: accepted 1 effect")
+		if strings.Contains(said.Err, own) != (variables != nil) {
+			t.Errorf("%v: %s", variables, said.Err)
+		}
 		if strings.Contains(said.Err, "PAUSED=false") {
 			t.Errorf("%v: it advises what it does not obey: %s", variables, said.Err)
 		}

@@ -141,6 +141,9 @@ func Write(
 	if left {
 		options.Wake = options.WakeForSteps
 		settings.Handlers.Paused = false // the pause of serve counts
+		if setsPause(outside) {
+			outside.Note("%s", ownPauseNote)
+		}
 	}
 	w, err := serverOver(ctx, outside, store, settings, where, options)
 	w.Left, w.Settings = left, settings.Ledger

@@ -12,11 +12,20 @@ import (
 // process: none runs them but such a command and serve, and no variable says what the command is to do. For what is
 // left to serve a variable of the command counts nothing.
 func followsPause(outside terminal.Environment, where Location, left bool) bool {
-	return where.Topic == "" && (left || !slices.ContainsFunc(outside.Variables, func(variable string) bool {
+	return where.Topic == "" && (left || !setsPause(outside))
+}
+
+// setsPause reports whether a variable of the command says whether effects are paused.
+func setsPause(outside terminal.Environment) bool {
+	return slices.ContainsFunc(outside.Variables, func(variable string) bool {
 		name, value, _ := strings.Cut(variable, "=")
 		return name == "OPLEDGER_EFFECTS_PAUSED" && value != ""
-	}))
+	})
 }
+
+// ownPauseNote says why that variable counts nothing for what is left to serve.
+const ownPauseNote = "OPLEDGER_EFFECTS_PAUSED counts nothing here: OPLEDGER_EFFECTS is not set, so that serve runs " +
+	"the effects, and its own pause counts"
 
 // pauseNote says that no effects are run because another process has paused them, and what ends that.
 func pauseNote(where Location, left bool) string {
