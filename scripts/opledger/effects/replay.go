@@ -12,10 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/effect/spec"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -33,9 +35,10 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			"item, only the items that failed or are not done are tried. An open effect is tried, unless it backs off:\n" +
 			"then the command says until when, and --now ends that. A done effect is skipped; with --rerun it runs\n" +
 			"once more, as a run of its own with its own key.\n\n" +
-			"With --receiver it runs the dead effects that one host gets, and with --now those that back off, too. It\n" +
-			"tries one first. Where that fails and is to be retried, or three are refused for good, it stops. Where\n" +
-			"neither OPLEDGER_EFFECTS is set nor opledger serve runs, it runs nothing, and says what to start.\n\n" +
+			"With --receiver it runs the dead effects that one host gets, and with --now those that back off, too;\n" +
+			"where no opledger serve runs, also those that wait for one. It tries one first. Where that fails and is to\n" +
+			"be retried, or three are refused for good, it stops. Where neither OPLEDGER_EFFECTS is set nor opledger\n" +
+			"serve runs, it runs nothing, and says what to start.\n\n" +
 			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
 			"and prints their outcomes. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
 			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
@@ -139,22 +142,27 @@ type replayRun struct {
 	now     bool      // back-offs end
 	careful bool      // one attempt is an outcome
 	targets []replayTarget
-	none    string // why there are no targets
-	sent    int    // messages for the first of the targets
+	none    string         // why there are no targets
+	waiting ledger.Total   // where there are none: open effects that no process runs
+	serve   overview.Serve // which does not run them
+	sent    int            // messages for the first of the targets
 }
 
 // replay selects effects, asks where it must, sends a message for each, and prints what became of
 // them.
 func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce string) error {
+	if r.topic == "" && selection.mayMiss() {
+		selection.serve = r.where.Serve(ctx)
+	}
 	run, err := r.choose(ctx, selection, nonce)
 	if err != nil {
 		return err
 	}
 	if r.dryRun || len(run.targets) == 0 {
-		return r.report(run, false)
+		return errors.Join(r.report(run, false), r.stranded(run))
 	}
 	if selection.receiver != "" {
-		if err := r.canTry(ctx); err != nil {
+		if err := r.canTry(ctx, run); err != nil {
 			return err
 		}
 	}
@@ -213,6 +221,7 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce 
 	}
 	run := &replayRun{
 		began: operation.Instant(now), nonce: nonce, now: selection.now, targets: found.targets, none: found.none,
+		waiting: found.waiting, serve: selection.serve,
 	}
 	return run, r.checkRules(ctx, run.targets)
 }

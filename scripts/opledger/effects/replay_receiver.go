@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/diag"
@@ -17,11 +18,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// findReceiver returns the dead effects of a receiver, and those that back off where that ends.
+// findReceiver returns the dead effects of a receiver, those that back off where that ends, and where no serve runs,
+// those that wait for one.
 func (s replaySelection) findReceiver(
 	ctx context.Context, l *ledger.Ledger, hosts map[string]string,
 ) (found replayFound, err error) {
-	all, err := receivers.Read(ctx, l.Reading(), receivers.Options{Hosts: hosts, Troubled: true})
+	all, err := receivers.Read(ctx, l.Reading(), receivers.Options{Hosts: hosts, Troubled: true, Open: s.serve.Down()})
 	if err != nil {
 		return found, err
 	}
@@ -34,12 +36,17 @@ func (s replaySelection) findReceiver(
 		if g.Receiver != s.receiver {
 			continue
 		}
-		chosen := g.Dead
+		chosen := slices.Concat(g.Dead, g.Waiting)
 		if s.now && !s.dead {
-			chosen = slices.Concat(g.Dead, g.Failing)
+			chosen = slices.Concat(chosen, g.Failing)
 		}
 		for _, e := range chosen {
-			if named := e.Name == s.effect || g.Effect == s.effect; (s.effect == "" || named) && s.chooses(e, e.CreatedAt) {
+			named := s.effect == "" || e.Name == s.effect || g.Effect == s.effect
+			switch {
+			case !named || !s.chooses(e, e.CreatedAt):
+			case s.dead && e.Status() != operation.EffectDead:
+				found.waiting.N++
+			default:
 				found.targets = append(found.targets, replayTarget{Operation: e.Operation, Effect: e.Name, Status: e.Status()})
 			}
 		}
@@ -55,9 +62,27 @@ func (s replaySelection) findReceiver(
 	return found, nil
 }
 
+// stranded returns an error where nothing was selected, and effects wait that no process runs, such as after a replay
+// that left them to a serve which does not run.
+func (r *replayer) stranded(run *replayRun) error {
+	if len(run.targets) > 0 || run.waiting.N == 0 {
+		return nil
+	}
+	are := "effects are"
+	if run.waiting.N == 1 && !run.waiting.More {
+		are = "effect is"
+	}
+	here := ", or select what is to run here by a name or by --receiver, without --dead"
+	if r.left {
+		here = orHere
+	}
+	return fmt.Errorf("not done: %s %s open. %s; %s%s", run.waiting, are, phrase.Sentence(run.serve.Words()),
+		run.serve.Again(open.NamedFlag(r.outside)), here)
+}
+
 // canTry returns an error where no receiver can be tried now: in a pause, and where the effects would be left to a
 // serve that does not answer, so that nothing would say what the receiver does.
-func (r *replayer) canTry(ctx context.Context) error {
+func (r *replayer) canTry(ctx context.Context, run *replayRun) error {
 	if r.paused {
 		return fmt.Errorf("effects are paused, so that no receiver can be tried; %s", r.nothing())
 	}
@@ -68,9 +93,11 @@ func (r *replayer) canTry(ctx context.Context) error {
 	if _, answers := errors.AsType[*httpfunc.Error](err); err == nil || answers { // an older serve has no such route
 		return nil
 	}
-	return fmt.Errorf("%w; %s: %s, or set OPLEDGER_EFFECTS here as serve has it%s", err, r.nothing(),
-		r.where.ServeAgain(err), forwardEntry)
+	return fmt.Errorf("%w; %s of %s: %s%s", err, r.nothing(), howMany(run.targets), r.where.ServeAgain(err), orHere)
 }
+
+// orHere says how a command runs itself what it would leave to serve.
+const orHere = ", or set OPLEDGER_EFFECTS here as serve has it" + forwardEntry
 
 // forwardEntry says how a command has the effect that serve has without OPLEDGER_EFFECTS.
 const forwardEntry = "; for its --forward-to, opledger serve --help has the entry"

@@ -82,6 +82,46 @@ func TestReplayReceiver(t *testing.T) {
 	replay("--receiver", host, "--now").Want(t, terminal.ExitDone).Says(t, "nothing to run again: ")
 }
 
+// TestReplayReceiverStranded: what a replay left to a serve that does not run is said, with how many wait and what runs
+// them, and is run once the command has the effects itself.
+func TestReplayReceiverStranded(t *testing.T) {
+	t.Parallel()
+	h, host, variables := newHooks(t)
+	f := commandtest.NewFile(t)
+	variables = append(variables, "OPLEDGER_STORE="+f.Store())
+	for _, name := range []string{"batches/a", "batches/b"} {
+		f.Register(name)
+		f.Settle(operation.Key(name), operation.Succeeded, operation.Result{})
+	}
+	h.status.Store(http.StatusGone)
+	commandtest.Run(t, variables, "replay", "--state", "SUCCEEDED", "--yes").Want(t, terminal.ExitFailed).Says(t,
+		"2 dead again")
+	commandtest.Serving(t, append(variables, "OPLEDGER_EFFECTS_PAUSED=true"), "--schedule=false").Stop()
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		return l.Passes.StorePause(ctx, ledger.EffectsRunning)
+	})
+	left := func(args ...string) commandtest.Said {
+		t.Helper()
+		return commandtest.Run(t, variables[len(variables)-1:], append([]string{"replay", "--yes"}, args...)...)
+	}
+	const start = "start opledger serve with its variables and flags, such as --port and --forward-to, or set " +
+		"OPLEDGER_EFFECTS here as serve has it"
+	left("--receiver", host).Want(t, terminal.ExitFailed, "nothing was run of 2 effects of 2 operations: "+start)
+	left("--dead").Want(t, terminal.ExitFailed, "not done: no opledger serve runs on this ledger").Says(t,
+		"left 2 effects")
+	left("--receiver", host).Want(t, terminal.ExitFailed, "nothing was run of 2 effects of 2 operations: "+start)
+	for _, args := range [][]string{{"--dead"}, {"--dead", "--receiver", host}} {
+		left(args...).Want(t, terminal.ExitFailed, "not done: 2 effects are open. No opledger serve runs on this ledger: ",
+			start).Says(t, "nothing to run again: ")
+	}
+	left("--dead", "--receiver", "other.example").Want(t, terminal.ExitDone).Says(t, "nothing to run again: ")
+	commandtest.Run(t, variables, "replay", "--dead").Want(t, terminal.ExitFailed, "not done: 2 effects are open.",
+		"select what is to run here by a name or by --receiver, without --dead")
+	h.status.Store(http.StatusOK)
+	commandtest.Run(t, variables, "replay", "--receiver", host, "--yes").Want(t, terminal.ExitDone).Says(t, "2 done")
+	left("--dead").Want(t, terminal.ExitDone).Says(t, "nothing to run again: ")
+}
+
 // TestReplayNow: an effect that backs off is tried at once with --now, and keeps its failures; without it stays.
 func TestReplayNow(t *testing.T) {
 	t.Parallel()

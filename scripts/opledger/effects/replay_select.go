@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
@@ -27,9 +28,10 @@ type replaySelection struct {
 
 	states            []string // as typed, like collection and since
 	collection, since string
-	why               string // only dead effects whose last error contains this
-	receiver          string // the host that gets the effects; empty: any
-	now               bool   // a back-off ends
+	why               string         // only dead effects whose last error contains this
+	receiver          string         // the host that gets the effects; empty: any
+	now               bool           // a back-off ends
+	serve             overview.Serve // what is known of the serve that effects may have been left to
 	filter            ledger.Filter
 	store             string    // what commands end with
 	after             time.Time // only what ended, or with dead: died, later
@@ -46,6 +48,13 @@ func (s *replaySelection) flags(cmd *cobra.Command) {
 		"that back off, too; one first, and the rest only while it accepts them")
 	cmd.Flags().BoolVar(&s.now, "now", false, "end the back-off of an open effect: try it at once")
 	terminal.Selectors(cmd, "effect", "since", "error", "receiver")
+}
+
+// mayMiss reports whether effects that wait for a serve may be among what is meant: of a receiver, or of all dead ones
+// before they were reopened.
+func (s *replaySelection) mayMiss() bool {
+	ofRecords := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != "" || s.name.Key != ""
+	return s.receiver != "" || s.dead && !ofRecords && s.since == "" && s.why == "" && s.effect == ""
 }
 
 // parse reads the arguments and flags. The error joins every problem.
@@ -116,6 +125,7 @@ const unplanned operation.EffectStatus = "never planned"
 type replayFound struct {
 	targets []replayTarget  // of the newest operations first
 	none    string          // why there are no targets
+	waiting ledger.Total    // open effects that no process runs, where there are no targets
 	broken  []ledger.Broken // documents that cannot be read
 }
 
@@ -131,6 +141,11 @@ func (s replaySelection) find(
 		return found, err
 	}
 	found.none = s.noneOfSeveral()
+	defer func() {
+		if err == nil && len(found.targets) == 0 && s.serve.Down() {
+			found.waiting, err = l.Effects.CountOpen(ctx)
+		}
+	}()
 	err = open.EachPage(ctx, l, s.filter, func(page ledger.Page[operation.Record]) error {
 		targets, unreadable, err := s.ofPage(ctx, l, page.Items)
 		found.targets = append(found.targets, targets...)

@@ -149,7 +149,7 @@ func TestFreshShellReplaysReceiver(t *testing.T) {
 		"1 effect was not tried").Says(t, "asked serve for 3 effects of 3 operations\n0 done, 3 dead again, 1 not tried\n")
 	s.Stop()
 	said := commandtest.Run(t, nil, replay...).Want(t, terminal.ExitFailed, "no opledger serve runs on this ledger",
-		"nothing was run: start opledger serve --store "+f.Store())
+		"nothing was run of 4 effects of 4 operations: start opledger serve --store "+f.Store())
 	if said.Out != "" {
 		t.Errorf("without serve it prints %q", said.Out)
 	}

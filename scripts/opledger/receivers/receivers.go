@@ -24,8 +24,8 @@ type Options struct {
 	// Hosts are the receivers of effects by their settings, by the effect's name: they count. Of another effect an error
 	// names it.
 	Hosts map[string]string
-	// Troubled: only the dead and the failing effects are read. Waiting, Running and Rates stay empty.
-	Troubled bool
+	// Troubled: only the dead and the failing effects are read, and with Open the others that are open. Rates stay empty.
+	Troubled, Open bool
 }
 
 // Receivers are the effects of a ledger, grouped.
@@ -46,7 +46,7 @@ type Group struct {
 	Effect   string // the rule; its reruns and alerts are of the same group
 	// Dead need an operator. Failing failed at their last attempt, and are tried again: the longest first.
 	Dead, Failing []ledger.Effect
-	Waiting       int // to be run, and never failed
+	Waiting       []ledger.Effect // to be run, and never failed
 	Running       int
 	// Since is when the first of the dead and failing ones began to fail; zero: none has failed.
 	Since time.Time
@@ -76,7 +76,10 @@ func Read(ctx context.Context, l ledger.Reading, o Options) (Receivers, error) {
 	}
 	g := grouping{Receivers: Receivers{At: now}, reading: l, options: o, rates: map[string][]Rate{}}
 	reads := []func(context.Context) error{g.readDead, g.readFailing, g.readOpen, g.readEnds}
-	if o.Troubled {
+	switch {
+	case o.Troubled && o.Open:
+		reads = reads[:3]
+	case o.Troubled:
 		reads = reads[:2]
 	}
 	for _, read := range reads {
@@ -220,7 +223,7 @@ func (g *grouping) group() {
 	groups := map[key]*Group{}
 	of := func(e ledger.Effect) *Group {
 		rule := ledger.RuleOf(e.Name)
-		k := key{cmp.Or(hosts[rule], phrase.Receiver(e.LastError)), rule}
+		k := key{cmp.Or(hosts[rule], phrase.Receiver(lastError(e))), rule}
 		if groups[k] == nil {
 			groups[k] = &Group{Receiver: k.receiver, Effect: rule, Rates: g.rates[rule]}
 		}
@@ -242,7 +245,7 @@ func (g *grouping) group() {
 		if in := of(e); e.State == ledger.EffectClaimed {
 			in.Running++
 		} else {
-			in.Waiting++
+			in.Waiting = append(in.Waiting, e)
 		}
 	}
 	for _, in := range groups {
@@ -252,6 +255,14 @@ func (g *grouping) group() {
 		return cmp.Or(len(b.Dead)-len(a.Dead), len(b.Failing)-len(a.Failing), cmp.Compare(a.Receiver, b.Receiver),
 			cmp.Compare(a.Effect, b.Effect))
 	})
+}
+
+// lastError is the last error of an effect, or of one that was reopened that of before.
+func lastError(e ledger.Effect) string {
+	for i := len(e.Replays) - 1; e.LastError == "" && i >= 0; i-- {
+		e.LastError = e.Replays[i].LastError
+	}
+	return e.LastError
 }
 
 // hosts are the receivers by the effects' names: of the settings, and where all errors of an effect name one,

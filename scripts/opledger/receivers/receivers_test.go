@@ -88,7 +88,7 @@ func summary(g receivers.Group) string {
 		rates += fmt.Sprintf(" %d/%d", r.Done, r.Of)
 	}
 	return fmt.Sprintf("%s at %q: %d dead, %d failing, %d waiting, %d running,%s; %s", g.Effect, g.Receiver, len(g.Dead),
-		len(g.Failing), g.Waiting, g.Running, rates, g.LastError)
+		len(g.Failing), len(g.Waiting), g.Running, rates, g.LastError)
 }
 
 // TestGroups: effects are grouped by the host that their errors name, else by that of their effect's settings or
@@ -129,13 +129,19 @@ func TestGroups(t *testing.T) {
 		t.Error("it says that it read a part")
 	}
 	set := w.read(receivers.Options{Hosts: map[string]string{"publish": "b.example"}})
-	if g := set.Of("b.example", "publish"); g.Waiting != 1 || len(g.Dead) != 1 || len(g.Failing) != 1 {
+	if g := set.Of("b.example", "publish"); len(g.Waiting) != 1 || len(g.Dead) != 1 || len(g.Failing) != 1 {
 		t.Errorf("all are of the settings' receiver, whatever an error names: %s", summary(g))
 	}
 	troubled := w.read(receivers.Options{Troubled: true})
-	if g := troubled.Of("a.example", "publish"); g.Waiting != 0 || g.Rates != nil || len(g.Dead) != 1 ||
+	if g := troubled.Of("a.example", "publish"); len(g.Waiting) != 0 || g.Rates != nil || len(g.Dead) != 1 ||
 		len(g.Failing) != 1 {
 		t.Errorf("of those that failed alone: %s", summary(g))
+	}
+	_, err = w.Effects.Replay(t.Context(), ledger.Message{Operation: "batches/1", Effect: "publish", ID: "m1"})
+	w.do(err)
+	open := w.read(receivers.Options{Troubled: true, Open: true})
+	if g := open.Of("a.example", "publish"); len(g.Waiting) != 2 || g.Rates != nil || len(g.Dead) != 0 {
+		t.Errorf("one that was reopened is of the receiver that it died of: %s", summary(g))
 	}
 }
 
