@@ -40,11 +40,16 @@ func (r *replayer) bounded(ctx context.Context) (context.Context, context.Cancel
 func (r *replayer) wait(ctx context.Context, run *replayRun, waiting []int) error {
 	p := terminal.NewProgress(r.outside)
 	defer p.End()
-	for len(waiting) > 0 {
+	for said := false; len(waiting) > 0; {
 		some := waiting[:min(lookAtOnce, len(waiting))]
 		left, err := r.look(ctx, run, some)
 		if err == nil {
 			waiting = append(waiting[len(some):], left...)
+			if !said && run.nonce != "" {
+				said, err = true, r.noteSibling(ctx, run, left)
+			}
+		}
+		if err == nil {
 			p.Say("waiting for " + phrase.Counted(len(waiting), "effect") + ": " + outcomes(run.targets))
 		}
 		if err == nil && len(waiting) > 0 {
@@ -52,6 +57,38 @@ func (r *replayer) wait(ctx context.Context, run *replayRun, waiting []int) erro
 		}
 		if err != nil {
 			return r.gaveUp(run, len(waiting), err)
+		}
+	}
+	return nil
+}
+
+// mostSiblings bounds the reruns of which it is found out what they wait for.
+const mostSiblings = 10
+
+// noteSibling says on stderr which run the first of these reruns waits for, if one is in progress: of sibling runs one
+// is CLAIMED at a time.
+func (r *replayer) noteSibling(ctx context.Context, run *replayRun, waiting []int) error {
+	for _, i := range waiting[:min(mostSiblings, len(waiting))] {
+		target := run.targets[i]
+		rec, err := recordOrAlerts(ctx, r.server.Ledger, target.Operation)
+		if err != nil {
+			return err
+		}
+		var siblings []ledger.EffectName
+		for name := range rec.Effects {
+			if name != target.Effect && ledger.RuleOf(name) == ledger.RuleOf(target.Effect) {
+				siblings = append(siblings, ledger.EffectName{Operation: target.Operation, Effect: name})
+			}
+		}
+		effects, _, err := r.server.Ledger.Effects.Read(ctx, siblings...)
+		if err != nil {
+			return err
+		}
+		for _, e := range effects {
+			if e.State == ledger.EffectClaimed {
+				r.outside.Note("%s waits until the run %s, which is in progress, has ended", target.title(), phrase.Safe(e.Name))
+				return nil
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package effects_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/effects"
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/root"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/test/commandtest"
 )
@@ -125,6 +127,37 @@ func TestReplayGone(t *testing.T) {
 	if want := "batches/a  log  never planned\n"; !strings.HasPrefix(s.Out, want) ||
 		!strings.HasPrefix(s.Err, "not done: 1 of 1 effect") || looks > effects.MostLooks {
 		t.Errorf("after %d looks %+v", looks, s)
+	}
+}
+
+// TestReplayWaitsForSibling: a rerun that waits for another run in progress says so [S6].
+func TestReplayWaitsForSibling(t *testing.T) {
+	t.Parallel()
+	w := newReplayWorld(t, "batches/a")
+	called, release := make(chan struct{}, 1), make(chan struct{})
+	w.called = func() {
+		called <- struct{}{}
+		<-release
+	}
+	serve := commandtest.Serving(t, w.variables, "--schedule=false")
+	defer serve.Stop()
+	defer close(release)
+	again := []string{"replay", "batches/a", "--effect", "log", "--yes"}
+	commandtest.Run(t, w.variables[:1], append(again, "--rerun=one", "--no-wait")...).Want(t, terminal.ExitDone)
+	<-called
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var stderr bytes.Buffer
+	code := root.Run(ctx, append(again, "--rerun=two"), terminal.Environment{
+		Variables: w.variables[:1], In: strings.NewReader(""), Out: io.Discard, Err: &stderr,
+		Wait: func(ctx context.Context, _ time.Duration) error {
+			interrupt()
+			return ctx.Err()
+		},
+	})
+	const want = "opledger: log@two of batches/a waits until the run log@one, which is in progress, has ended\n"
+	if code != terminal.ExitFailed || strings.Count(stderr.String(), want) != 1 {
+		t.Errorf("%d %s", code, &stderr)
 	}
 }
 
