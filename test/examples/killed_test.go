@@ -118,11 +118,15 @@ func (k *killing) submits(point, dir string, command []string) (string, bool) {
 	k.mu.Lock()
 	k.point, k.kill = point, cancel
 	k.mu.Unlock()
-	p := exec.CommandContext(ctx, command[0], command[1:]...)
-	p.Dir, p.WaitDelay = dir, time.Second
-	p.Env = environ([]string{
+	env := environ([]string{
 		"OPLEDGER_URL=" + k.register.URL, "GOOGLE_GEMINI_BASE_URL=" + k.gemini.URL, "GEMINI_API_KEY=key",
 	})
+	if socket, forks := strings.CutPrefix(command[0], forked); forks {
+		out, code, err := fork(ctx, socket, asked{dir, env, command[1:]})
+		return out, err == nil && code == 0
+	}
+	p := exec.CommandContext(ctx, command[0], command[1:]...)
+	p.Dir, p.Env, p.WaitDelay = dir, env, time.Second
 	out, err := p.CombinedOutput()
 	return string(out), err == nil
 }
@@ -198,9 +202,10 @@ asyncio.run(AsyncOpledger(os.environ["OPLEDGER_URL"]).submit_once(
 // one that awaits is killed once in each, and once while it withdraws.
 func TestPythonKilled(t *testing.T) {
 	t.Parallel()
-	getsThrough(t, points, pythonDir, python(t), "-c", submitInPython)
+	python := forking(t, python(t), imported...)
+	getsThrough(t, points, pythonDir, python, "-c", submitInPython)
 	getsThrough(t, []string{"before the answer to the creation", "before the registration", "429, killed after it"},
-		pythonDir, python(t), "-c", submitInAsyncio)
+		pythonDir, python, "-c", submitInAsyncio)
 }
 
 // TestShellKilled: the submitter with curl.

@@ -110,6 +110,13 @@ func exitOf(t *testing.T, dir string, env []string, name string, args ...string)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Soak[time.Duration](t, 1, 6, 6)*patience)
 	defer cancel()
+	if socket, forks := strings.CutPrefix(name, forked); forks {
+		out, code, err := fork(ctx, socket, asked{dir, environ(env), args})
+		if err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+		return out, code
+	}
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir, command.Env = dir, environ(env)
 	out, err := command.CombinedOutput()

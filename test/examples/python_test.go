@@ -44,13 +44,19 @@ func pythonSubmitter(python string, flags ...string) submitter {
 	}
 }
 
-// TestPython: the examples in Python, with the standard library alone.
+// imported are modules that the examples use, and that do nothing with the environment when they are imported.
+var imported = []string{"opledger", "asyncio", "http.server"}
+
+// TestPython: the examples in Python, with the standard library alone. What serves is started as its users do.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	python := python(t)
+	forks := forking(t, python, imported...)
 	language{
-		submitter: pythonSubmitter(python, "--stdlib"),
-		receiver:  receiver{dir: pythonDir, command: []string{python, "receiver.py"}},
+		submitter: pythonSubmitter(forks, "--stdlib"),
+		receiver: receiver{
+			dir: pythonDir, command: []string{python, "receiver.py"}, ending: []string{forks, "receiver.py"},
+		},
 	}.test(t)
 }
 

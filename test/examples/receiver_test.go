@@ -19,7 +19,8 @@ import (
 type receiver struct {
 	dir     string
 	command []string
-	wrong   int // the exit code where a setting is wrong; 0: 1
+	ending  []string // that where it ends at once; nil: command
+	wrong   int      // the exit code where a setting is wrong; 0: 1
 }
 
 // start starts the example, and returns the URL that it says.
@@ -28,6 +29,16 @@ func (r receiver) start(t *testing.T, inbox string) (*process, string) {
 	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + inbox, "PORT=0"}
 	p := start(t, r.dir, env, r.command[0], r.command[1:]...)
 	return p, p.await("receives on ")
+}
+
+// ends runs the example where it ends at once, and returns what it said and its exit code.
+func (r receiver) ends(t *testing.T, env []string) (string, int) {
+	t.Helper()
+	command := r.command
+	if r.ending != nil {
+		command = r.ending
+	}
+	return exitOf(t, r.dir, env, command[0], command[1:]...)
 }
 
 const (
@@ -105,7 +116,7 @@ func (r receiver) needsSecret(t *testing.T) {
 		"", "!!!", "whsec_", "whsec_!!!!!!!!!!!!!!!!!!!!!!!!", "whsec_MDEyMzQ1Njc4OQ==", strings.TrimPrefix(secret, "whsec_"),
 	} {
 		env := []string{"OPLEDGER_EFFECT_SECRET=" + wrong, "INBOX=" + t.TempDir() + "/inbox", "PORT=none"}
-		out, code := exitOf(t, r.dir, env, r.command[0], r.command[1:]...)
+		out, code := r.ends(t, env)
 		if code != max(r.wrong, 1) || !strings.Contains(out, "OPLEDGER_EFFECT_SECRET") || strings.Count(out, "\n") > 1 {
 			t.Errorf("with the secret %q it ended with %d and said %s", wrong, code, out)
 		}
@@ -120,7 +131,7 @@ func (r receiver) needsPort(t *testing.T) {
 	_, port, _ := net.SplitHostPort(taken.Listener.Addr().String())
 	for _, port := range []string{port, "none", "65536"} {
 		env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + t.TempDir() + "/inbox", "PORT=" + port}
-		out, code := exitOf(t, r.dir, env, r.command[0], r.command[1:]...)
+		out, code := r.ends(t, env)
 		if code != max(r.wrong, 1) || !strings.Contains(out, "set PORT to a free one") || strings.Count(out, "\n") > 2 {
 			t.Errorf("with the port %s it ended with %d and said %s", port, code, out)
 		}
@@ -135,7 +146,7 @@ func (r receiver) needsInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + path + "/inbox", "PORT=0"}
-	out, code := exitOf(t, r.dir, env, r.command[0], r.command[1:]...)
+	out, code := r.ends(t, env)
 	if code != max(r.wrong, 1) || !strings.Contains(out, "INBOX is ") || strings.Count(out, "\n") > 1 {
 		t.Errorf("it ended with %d and said %s", code, out)
 	}
