@@ -34,7 +34,7 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 	if err != nil {
 		return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}
-	if settings.Endpoint.Checked() {
+	if settings.Endpoint.Static() {
 		client, err := webhooks.NewClient(webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 		if err != nil {
 			return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)

@@ -77,7 +77,7 @@ func TestReconcilerEndpoint(t *testing.T) {
 		set           []string
 		looked, there bool
 	}{
-		{"no address", nil, false, false},
+		{"no address", nil, true, false},
 		{"no webhook", []string{url, "OPLEDGER_WEBHOOK=none"}, false, false},
 		{"dynamic only", []string{url, "OPLEDGER_WEBHOOK=dynamic"}, false, false},
 		{"no secret is named", []string{url}, true, false},

@@ -41,14 +41,15 @@ type Endpoint struct {
 	// submission) or none. Only a static one is checked, once its secret has a version.
 	Kind WebhookKind `env:"OPLEDGER_WEBHOOK" envDefault:"static" secret:"no"`
 	// URL is the https address that Gemini delivers to. Passes check that its webhook exists, is enabled, and signs with
-	// the webhook's secret.
+	// the webhook's secret; without it, that one of Gemini's does.
 	URL string `env:"OPLEDGER_WEBHOOK_URL" secret:"no"`
 	// Reenable lets a pass enable the webhook after Gemini disabled it; needs the URL.
 	Reenable bool `env:"OPLEDGER_WEBHOOK_REENABLE" envDefault:"false"`
 }
 
-// Checked reports whether reconciliation checks a static webhook at Gemini.
-func (e *Endpoint) Checked() bool { return e.Kind == WebhookStatic && e.URL != "" }
+// Static reports whether reconciliation asks Gemini about static webhooks: about the one with the URL, or else whether
+// one signs with the webhook's secret.
+func (e *Endpoint) Static() bool { return e.Kind == WebhookStatic }
 
 // Dynamic reports whether events are delivered by dynamic webhooks, which no one request can check.
 func (e *Endpoint) Dynamic() bool { return e.Kind == WebhookDynamic && e.URL != "" }

@@ -37,8 +37,8 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.set, err, c.says)
 		case err != nil && (strings.Contains(err.Error(), "hunter2") || len(diag.Split(err)) != 1):
 			t.Errorf("%q: %v", c.set, err)
-		case c.says == "" && got.Endpoint.Checked() != (len(c.set) > 0):
-			t.Errorf("%q: it is checked: %v", c.set, got.Endpoint.Checked())
+		case c.says == "" && !got.Endpoint.Static():
+			t.Errorf("%q: it is not static", c.set)
 		case c.says == "" && len(c.set) == 2 && (!got.Endpoint.Reenable || got.Endpoint.URL == ""):
 			t.Errorf("%+v", got)
 		}
@@ -51,8 +51,8 @@ func TestEndpointKinds(t *testing.T) {
 	for kind, want := range map[string]bool{"": true, "static": true, "dynamic": false, "none": false} {
 		got, err := config.Parse[struct{ Endpoint config.Endpoint }]([]string{"OPLEDGER_WEBHOOK_URL=https://example.com",
 			"OPLEDGER_WEBHOOK=" + kind})
-		if err != nil || got.Endpoint.Checked() != want {
-			t.Errorf("%q: %v, %v, want %v", kind, got.Endpoint.Checked(), err, want)
+		if err != nil || got.Endpoint.Static() != want {
+			t.Errorf("%q: %v, %v, want %v", kind, got.Endpoint.Static(), err, want)
 		}
 	}
 }

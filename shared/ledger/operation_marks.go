@@ -41,6 +41,8 @@ type Marks struct {
 	// SecretFitsAt is when a pass last found that the webhook has the secret that Gemini signs with, as far as Gemini
 	// shows it. What was refused before says nothing against that.
 	SecretFitsAt time.Time `json:"secretFitsAt,omitzero" firestore:"secretFitsAt,omitempty"`
+	// NoWebhookAt is when the pass began that found that Gemini has no webhook. It counts while that is the last pass.
+	NoWebhookAt time.Time `json:"noWebhookAt,omitzero" firestore:"noWebhookAt,omitempty"`
 }
 
 // A Mark says what one pass may have postponed without having an answer.

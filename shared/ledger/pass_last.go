@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -38,6 +39,8 @@ type Pass struct {
 	// SecretFitsAt is when the pass found that the webhook has a secret which ends as Gemini shows that it signs with.
 	// Zero: it did not, and what is stored of it stays.
 	SecretFitsAt time.Time `json:"-" firestore:"-"` // it is stored beside the pass
+	// NoWebhook: the pass found that Gemini has no webhook at all, so that strangers alone call the one of serve.
+	NoWebhook bool `json:"-" firestore:"-"` // it is stored beside the pass
 	// Webhook is the health of the webhook, as the pass saw it.
 	Webhook WebhookHealth `json:"webhook" firestore:"webhook"`
 	// Effects says whether effects are paused; empty where no process that knows has stored it. It may
@@ -63,6 +66,16 @@ type WrongSecret struct {
 	Webhook string `json:"webhook" firestore:"webhook"` // its id at Gemini
 	// Shown is what Gemini shows of the secret: its last characters.
 	Shown string `json:"shown" firestore:"shown"`
+	// Compared are the ids of the webhooks that a pass compared which does not know the webhook's address, twenty at most.
+	Compared []string `json:"compared,omitempty" firestore:"compared,omitempty"`
+}
+
+// Among says which webhooks were compared, where the webhook's address is not known; else it is empty.
+func (s WrongSecret) Among() string {
+	if len(s.Compared) == 0 {
+		return ""
+	}
+	return "without OPLEDGER_WEBHOOK_URL Gemini's webhooks were compared: " + strings.Join(s.Compared, ", ")
 }
 
 // IsZero reports whether no pass has ended: then a Pass says at most whether effects are paused.
@@ -165,7 +178,7 @@ func (k *Lookups) lastPass() *Pass {
 		return k.marks.Last
 	}
 	last := *k.last
-	last.Answered, last.Unanswered, last.WrongSecret, last.SecretFitsAt = 0, nil, nil, time.Time{}
+	last.Answered, last.Unanswered, last.WrongSecret, last.SecretFitsAt, last.NoWebhook = 0, nil, nil, time.Time{}, false
 	if last.Effects == "" && k.marks.Last != nil {
 		last.Effects = k.marks.Last.Effects
 	}
@@ -231,9 +244,21 @@ func (k *Lookups) secretFitsAt() time.Time {
 	return k.marks.SecretFitsAt
 }
 
+// noWebhookAt is that part of the marks: when this pass began, if it has ended and found so.
+func (k *Lookups) noWebhookAt() time.Time {
+	switch {
+	case k.last == nil:
+		return k.marks.NoWebhookAt
+	case k.last.NoWebhook:
+		return k.last.Began
+	default:
+		return time.Time{}
+	}
+}
+
 // stamp adds what stands beside the pass, most of which counts only while its version is that of the marks.
 func (k *Lookups) stamp(next *Marks) {
-	next.SecretFitsAt = k.secretFitsAt()
+	next.SecretFitsAt, next.NoWebhookAt = k.secretFitsAt(), k.noWebhookAt()
 	next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
 	next.WrongSecret = k.storedWrongSecret(next.Version)
 }
@@ -277,6 +302,7 @@ func (l passesReader) Last(ctx context.Context) (last Pass, now time.Time, err e
 		last = *marks.Last
 		last.Unanswered, last.WrongSecret = unansweredOf(marks), wrongSecretOf(marks)
 		last.SecretFitsAt = marks.SecretFitsAt
+		last.NoWebhook = !marks.NoWebhookAt.IsZero() && marks.NoWebhookAt.Equal(last.Began)
 	}
 	return last, operation.Instant(snapshot.ReadTime), err
 }

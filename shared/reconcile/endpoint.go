@@ -2,21 +2,21 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/secret"
 )
 
 // An Endpoint is the webhook that Gemini delivers to. Gemini disables it after deliveries have
 // failed for a while, without an event. From then on every completion waits for a look-up.
 type Endpoint struct {
 	Webhooks *webhooks.Client
-	URL      string
+	// URL is where the webhook delivers to. Empty: which of Gemini's webhooks does is not known, so that their secrets
+	// alone are compared.
+	URL string
 	// Reenable enables the webhook again after Gemini disabled it.
 	Reenable bool
 	// Created reports whether the webhook was ever created. Before that, its absence is no alert.
@@ -33,6 +33,9 @@ type Endpoint struct {
 func (p *pass) checkEndpoint(ctx context.Context) error {
 	if p.Endpoint == nil {
 		return nil
+	}
+	if p.Endpoint.URL == "" {
+		return p.compareAll(ctx)
 	}
 	if err := p.pace.wait(ctx); err != nil {
 		p.count.fail(ctx, "waiting to check the webhook", err)
@@ -59,61 +62,6 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	}
 	p.checkSecrets(ctx, hooks)
 	return nil
-}
-
-// checkSecrets finds out whether Gemini signs with a secret that the webhook does not verify with [W1]. Gemini lists
-// the last characters of its own, so this is known before the first delivery, and no stranger's request can raise it.
-// Where all deliveries are refused, look-ups must not become rarer. Its errors are counted.
-func (p *pass) checkSecrets(ctx context.Context, hooks []webhooks.Webhook) {
-	if p.Endpoint.Secrets == nil {
-		return
-	}
-	known, err := p.Endpoint.Secrets(ctx)
-	if errors.Is(err, secret.ErrDenied) { // of an operator's account: that of the function may read it
-		p.Log.InfoContext(ctx, "whether Gemini signs with the webhook's secret is not checked: it may not be read here",
-			"event", "reconcile", "outcome", "secret-unread", "error", err)
-		return
-	}
-	if err != nil {
-		p.count.fail(ctx, "reading the webhook's secret, to compare it with Gemini's", err)
-		return
-	}
-	wrong := ledger.WrongSecret{}
-	for _, hook := range hooks {
-		signs, unknown := hook.Unknown(known, p.start)
-		switch {
-		case hook.State != webhooks.Enabled:
-		case !unknown:
-			p.wrongSecret = &ledger.WrongSecret{}
-			if _, shown := hook.Unknown(nil, p.start); shown { // else there was nothing to compare
-				p.secretFitsAt = p.start
-			}
-			return
-		default:
-			wrong = ledger.WrongSecret{Webhook: hook.ID, Shown: signs.Truncated}
-		}
-	}
-	p.wrongSecret = &wrong
-	if wrong.Webhook == "" { // none is enabled
-		return
-	}
-	p.delivered = false
-	p.alertSecret(ctx, wrong)
-}
-
-// alertSecret raises the alert about a secret that the webhook does not know, once two passes in a row have found it:
-// the first may fall between the rotation at Gemini and the storing of the new secret. Overview and status say it at
-// once, by the report of the pass.
-func (p *pass) alertSecret(ctx context.Context, wrong ledger.WrongSecret) {
-	detail := advise("Gemini signs the webhook's deliveries with "+wrong.Shown+
-		", which the webhook does not verify with, so that it refuses each", p.Endpoint.ToCheck)
-	subject := operation.Key("webhooks/" + wrong.Webhook)
-	if !p.lookups.KnewSecret(wrong) {
-		p.Log.WarnContext(ctx, detail, "event", "reconcile", "outcome", "secret-unknown", "operation", subject)
-		return
-	}
-	p.planEndpoint(ctx, subject, time.Time{}, detail)
-	p.Log.ErrorContext(ctx, detail, "event", "alert", "reason", "wrong-secret", "operation", subject)
 }
 
 // logUnannounced logs that look-ups found terminal states before any delivery reported them. A pass

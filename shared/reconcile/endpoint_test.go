@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/shared/secret"
 )
 
 const endpointURL = "https://webhook-abc-uc.a.run.app/"
@@ -130,84 +128,6 @@ func TestEndpointIsAwaited(t *testing.T) {
 		if !cmp.Equal(alerts, c.alerts) || says != c.says {
 			t.Errorf("R4: created %v, %v: alerts %v, says %q, want %v, %q", c.created, c.err, alerts, says, c.alerts, c.says)
 		}
-	}
-}
-
-// TestWrongSecret: that Gemini signs with a secret which the webhook does not know is known within the first pass,
-// before any delivery. It is an alert from the second on, so that a pass between the rotation at Gemini and the storing
-// of the new secret raises none, in each pass, and ends with it. A secret that may not be read here changes
-// nothing [W1].
-func TestWrongSecret(t *testing.T) {
-	t.Parallel()
-	w := newWorldWith(t, setting{alerts: true})
-	at, id := w.endpoint(webhooks.Enabled)
-	hook, err := at.Webhooks.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong := &ledger.WrongSecret{Version: 1, Webhook: id, Shown: hook.Secrets[0].Truncated}
-	fits := []string{"whsec_" + strings.TrimPrefix(hook.Secrets[0].Truncated, "whsec_...")}
-	denied := fmt.Errorf("reading it: %w", secret.ErrDenied)
-	var fitAt time.Time
-	for i, c := range []struct {
-		known    []string
-		err      error
-		want     *ledger.WrongSecret
-		alerts   []string
-		outcomes []string
-		errors   int
-	}{
-		{known: fits},
-		{[]string{"whsec_other"}, nil, wrong, nil, []string{"secret-unknown"}, 0},
-		{known: fits}, // it was stored
-		{[]string{"whsec_other"}, nil, wrong, nil, []string{"secret-unknown"}, 0},
-		{[]string{"whsec_other"}, nil, wrong, []string{"webhooks/" + id + " wrong-secret"}, nil, 0},
-		{nil, denied, wrong, nil, []string{"secret-unread"}, 0},
-		{nil, errors.New("unavailable"), wrong, nil, []string{"error"}, 1},
-		{nil, nil, wrong, []string{"webhooks/" + id + " wrong-secret"}, nil, 0}, // no version is enabled
-		{known: append(fits, "whsec_other")},
-	} {
-		at.Secrets = func(context.Context) ([]string, error) { return c.known, c.err }
-		w.clock.Advance(time.Second)
-		got := w.lastPass(reconcile.Options{Endpoint: at})
-		if found := got.WrongSecret; found != nil {
-			found.Version = 1
-		}
-		var alerts, outcomes []string
-		for _, line := range w.log.Drain(t) {
-			if line["event"] == "alert" {
-				alerts = append(alerts, fmt.Sprint(line["operation"], " ", line["reason"]))
-			} else if outcome, ok := line["outcome"].(string); ok && outcome != "pass" {
-				outcomes = append(outcomes, outcome)
-			}
-		}
-		if slices.Contains(c.known, fits[0]) {
-			fitAt = w.clock.Now()
-		}
-		if !got.SecretFitsAt.Equal(fitAt) {
-			t.Errorf("W1: case %d: it was found to fit at %v, want %v", i, got.SecretFitsAt, fitAt)
-		}
-		if !cmp.Equal(got.WrongSecret, c.want) || got.Webhook != ledger.WebhookEnabled || got.Errors != c.errors ||
-			!cmp.Equal(alerts, c.alerts) || !cmp.Equal(outcomes, c.outcomes) {
-			t.Errorf("W1: case %d: %+v, %+v, logged %v and %v", i, got.WrongSecret, got, alerts, outcomes)
-		}
-	}
-	sent := w.outbox.Drain() // once by the alert, and by the sweep after it
-	if len(sent) == 0 {
-		t.Error("W1: the alert plans no effect")
-	}
-	for _, m := range sent {
-		if string(m.Operation) != "webhooks/"+id || m.Effect != "page@disabled-1" {
-			t.Errorf("W1: another effect, %+v", m)
-		}
-	}
-	// With the webhook disabled that alone is said.
-	if err := w.sim.SetWebhookState(id, webhooks.Disabled); err != nil {
-		t.Fatal(err)
-	}
-	at.Secrets = func(context.Context) ([]string, error) { return nil, nil }
-	if got := w.lastPass(reconcile.Options{Endpoint: at}); got.WrongSecret != nil {
-		t.Errorf("W1: %+v", got.WrongSecret)
 	}
 }
 

@@ -159,6 +159,10 @@ func TestWidensWhereTheWebhookDelivers(t *testing.T) {
 		{"disabled by failures", func(w *world, o *reconcile.Options) {
 			o.Endpoint, _ = w.endpoint(webhooks.DisabledByFailures)
 		}, interval},
+		{"enabled, and which is not known", func(w *world, o *reconcile.Options) {
+			o.Endpoint, _ = w.endpoint(webhooks.Enabled)
+			o.Endpoint.URL = ""
+		}, interval},
 		{"gone", func(w *world, o *reconcile.Options) { o.Endpoint, _ = w.endpoint("") }, interval},
 		{"cannot be read", func(w *world, o *reconcile.Options) {
 			o.Endpoint, _ = w.endpoint(webhooks.Enabled)

@@ -5,8 +5,9 @@
 // One pass has these steps. Each has a share of the time, so that none starves another:
 //
 //  1. sweep: due effects are published again, whatever the state of their operation [R5];
-//  2. the webhook's state is checked [R4], and whether it knows the secret that Gemini signs with [W1]. Only where it
-//     delivers, look-ups become rarer with age;
+//  2. the webhook's state is checked [R4], and whether it knows the secret that Gemini signs with [W1]; without its
+//     address, whether it knows that of any webhook that Gemini has. Only where it delivers, look-ups become rarer with
+//     age;
 //  3. look-ups: Gemini's state of due pending operations is read, and ingested like a delivery
 //     [R2]. Batches are found in Gemini's list of batches where that takes fewer requests, or where a
 //     single look-up fails;
@@ -55,6 +56,10 @@ type Options struct {
 	// an enabled Endpoint every completion waits for a look-up, and look-ups do not become rarer with
 	// age.
 	Dynamic bool
+	// Unsigned: this process has the webhook, and no secret that it verifies with, so that none can be the wrong one.
+	Unsigned bool
+	// Tokens: the webhook of this process accepts tokens, too. Webhooks that Gemini does not list deliver with those.
+	Tokens bool
 	// Effects says whether effects are paused, for the report of the pass; empty, and nil: it cannot know.
 	Effects func() ledger.Pause
 	// LeaveEffects: no worker receives what this process publishes, so that due effects stay as they are
@@ -87,6 +92,8 @@ type pass struct {
 	wrongSecret *ledger.WrongSecret
 	// secretFitsAt is as in the report of the pass.
 	secretFitsAt time.Time
+	// noWebhook is as in the report of the pass.
+	noWebhook bool
 	// delivered: Gemini delivers events, as far as can be seen.
 	delivered bool
 }
@@ -169,8 +176,11 @@ func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {
 func (r *Reconciler) pass(start time.Time) *pass {
 	p := &pass{Options: r.Options, start: start, count: &counter{log: r.Log}, pace: newPacer()}
 	p.listing, p.delivered, p.webhook = newListing(r.Gemini, p.pace), r.Dynamic, ledger.WebhookNone
-	if r.Dynamic || r.Endpoint != nil {
+	if r.Dynamic || r.Endpoint != nil && r.Endpoint.URL != "" {
 		p.webhook = ledger.WebhookUnknown
+	}
+	if r.Unsigned {
+		p.wrongSecret = &ledger.WrongSecret{}
 	}
 	return p
 }

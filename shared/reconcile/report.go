@@ -23,6 +23,7 @@ func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
 		Began: p.start, Ended: p.start.Add(took), Due: c.Due, Checked: c.Checked, Settled: c.Settled,
 		Requeued: c.EffectsRequeued, Errors: c.Errors, Newer: c.Newer, Error: c.first, Webhook: p.webhook,
 		Answered: c.answered, WrongSecret: p.wrongSecret, SecretFitsAt: p.secretFitsAt,
+		NoWebhook: p.noWebhook,
 	}
 	if first := c.firstUnanswered; c.unanswered > 0 && c.answered == 0 {
 		last.Unanswered = &ledger.Unanswered{

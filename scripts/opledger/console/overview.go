@@ -203,6 +203,9 @@ func passTiles(o overview.Overview) []tile {
 	if o.LastPass.Webhook == ledger.WebhookNone { // deliveries may come all the same
 		webhook.Number, webhook.Sub = "none known", "to the last pass"
 	}
+	if o.LastPass.NoWebhook {
+		webhook.Number, webhook.Sub = "none", "Gemini has none"
+	}
 	if o.WrongSecret != nil {
 		webhook.Number, webhook.Sub = "wrong secret", "it refuses each delivery"
 	}

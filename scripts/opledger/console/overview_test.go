@@ -145,6 +145,19 @@ func TestWrongSecretShown(t *testing.T) {
 		"It needs the variables of serve, such as GEMINI_API_KEY.")
 }
 
+// TestNoWebhookShown: that Gemini has no webhook is said, and is no problem.
+func TestNoWebhookShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lookups, err := w.Passes.Begin(t.Context(), time.Second)
+	w.do(err)
+	w.do(lookups.Report(t.Context(), ledger.Pass{
+		Began: w.now, Ended: w.now, Outcome: ledger.PassDone, Webhook: ledger.WebhookNone, NoWebhook: true,
+	}))
+	says(t, w.get("/").Body.String(), "Nothing needs an operator now.", "Gemini has none")
+	says(t, w.get("/console/passes").Body.String(), "none: Gemini has none, and look-ups find every completion")
+}
+
 // TestUnmatchedShown: lines of results that no request asked for are said with their place, on the page of the job.
 func TestUnmatchedShown(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,12 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 	case ledger.WebhookEnabled, ledger.WebhookUnknown, ledger.WebhookNone:
 	}
 	if wrong := last.WrongSecret; wrong != nil {
-		add(true, AboutWebhook, "webhook check", "Gemini signs the webhook's deliveries with %s, which the webhook does not "+
-			"know: it refuses each, and every completion waits for a look-up", phrase.Safe(wrong.Shown))
+		words := "Gemini signs the webhook's deliveries with " + phrase.Safe(wrong.Shown) + ", which the webhook does not " +
+			"know: it refuses each, and every completion waits for a look-up"
+		if among := wrong.Among(); among != "" {
+			words += "; " + phrase.Safe(among)
+		}
+		add(true, AboutWebhook, "webhook check", "%s", words)
 		o.instead("wrong-secret")
 	}
 }
@@ -111,6 +115,9 @@ func EffectWords(p ledger.Pass) string {
 func (o Overview) WebhookWords() string {
 	if wrong := o.LastPass.WrongSecret; wrong != nil {
 		return "it refuses each delivery: Gemini signs with " + phrase.Safe(wrong.Shown) + ", which it does not know"
+	}
+	if o.LastPass.NoWebhook {
+		return "none: Gemini has none, and look-ups find every completion"
 	}
 	switch o.LastPass.Webhook {
 	case ledger.WebhookEnabled:

@@ -26,6 +26,14 @@ func TestJudgePass(t *testing.T) {
 	errs.LastPass.Errors, errs.LastPass.Error = 2, "deadline"
 	signedByAnother := ended(0, ledger.PassDone, ledger.WebhookEnabled)
 	signedByAnother.LastPass.WrongSecret = &ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...3frh"}
+	signedByAny := ended(0, ledger.PassDone, ledger.WebhookNone)
+	signedByAny.LastPass.WrongSecret = &ledger.WrongSecret{
+		Webhook: "w2", Shown: "whsec_...3frh", Compared: []string{"w1", "w2"},
+	}
+	// Strangers alone were refused.
+	polling := ended(0, ledger.PassDone, ledger.WebhookNone)
+	polling.LastPass.NoWebhook = true
+	polling.Refused = Refused{Count: 20, Reason: "no-secret", Unannounced: 1}
 	// What was refused says the same, and is not said again.
 	signedByAnother.Refused = Refused{Count: 20, Reason: "signature", Unannounced: 1}
 	did := "3 look-ups, 1 completion found, 2 effects enqueued again"
@@ -73,6 +81,15 @@ func TestJudgePass(t *testing.T) {
 					"and every completion waits for a look-up | opledger webhook check",
 			},
 		},
+		{
+			signedByAny, "0s ago, in 1s: " + did,
+			"it refuses each delivery: Gemini signs with whsec_...3frh, which it does not know", []string{
+				"Gemini signs the webhook's deliveries with whsec_...3frh, which the webhook does not know: it refuses each, " +
+					"and every completion waits for a look-up; without OPLEDGER_WEBHOOK_URL Gemini's webhooks were " +
+					"compared: w1, w2 | opledger webhook check",
+			},
+		},
+		{polling, "0s ago, in 1s: " + did, "none: Gemini has none, and look-ups find every completion", nil},
 	} {
 		c.o.judge(Options{Interval: 5 * time.Minute})
 		var got []string

@@ -82,12 +82,25 @@ func refusedWhy(reason string) string {
 	}
 }
 
+// explained reports whether the last pass explains refusals for a reason: judgePass says that the secret is the wrong
+// one, or Gemini has no webhook, so that only strangers were refused.
+func (o *Overview) explained(reason string) bool {
+	switch reason {
+	case "signature":
+		return o.LastPass.WrongSecret != nil || o.LastPass.NoWebhook
+	case "no-secret":
+		return o.LastPass.NoWebhook
+	default: // for those the sender had a token, or the right secret
+		return false
+	}
+}
+
 // judgeRefused adds that Gemini's deliveries are refused. Requests of strangers alone need no
 // operator, and neither does a completion that a look-up finds now and then.
 func (o *Overview) judgeRefused(add adder) {
 	r := o.Refused
-	if r.Count <= fewRefused || r.Unannounced == 0 || o.LastPass.WrongSecret != nil && r.Reason == "signature" {
-		return // the last: judgePass says why
+	if r.Count <= fewRefused || r.Unannounced == 0 || o.explained(r.Reason) {
+		return
 	}
 	command, why := "webhook check", refusedWhy(r.Reason)
 	if r.Reason == "signature" && r.Last.Before(o.LastPass.SecretFitsAt) {

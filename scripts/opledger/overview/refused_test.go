@@ -87,6 +87,22 @@ func TestRefusedBefore(t *testing.T) {
 	}
 }
 
+// TestRefusedWithoutWebhook: where Gemini has no webhook, strangers alone were refused, unless the sender had a token
+// or the right secret.
+func TestRefusedWithoutWebhook(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	for reason, problem := range map[string]bool{
+		"signature": false, "no-secret": false, "no-audience": true, "stale-timestamp": true, "unavailable": true,
+	} {
+		o := Overview{At: since.Add(time.Hour), LastPass: ledger.Pass{NoWebhook: true, Ended: since.Add(time.Hour)}}
+		o.Refused = Refused{Count: 4, Reason: reason, Since: since, Last: since, Unannounced: 1}
+		if o.judge(Options{Interval: 5 * time.Minute}); (len(o.Problems) > 0) != problem {
+			t.Errorf("%s: %+v", reason, o.Problems)
+		}
+	}
+}
+
 // TestRefusedWhy: each reason for which a delivery is refused for long is said in words.
 func TestRefusedWhy(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -133,33 +134,94 @@ func TestServeTellsRefusals(t *testing.T) {
 }
 
 // TestPassTellsRefusals: that Gemini's own deliveries are refused is known at the end of the pass that finds a
-// completion, and not with the write of the next minute [W1].
+// completion, and not with the write of the next minute, also where Gemini's webhooks cannot be listed. Where it has
+// none, they are strangers' [W1].
 func TestPassTellsRefusals(t *testing.T) {
 	t.Parallel()
-	sim := geminisim.New(geminisim.Config{})
-	api := httptest.NewServer(sim.Handler())
-	t.Cleanup(func() { sim.Close(); api.Close() })
-	sim.Script("a", geminisim.Script{Hold: geminisim.StateSucceeded})
-	create := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1beta/models/m:batchGenerateContent",
-		strings.NewReader(`{"batch":{"displayName":"a","inputConfig":{"fileName":"files/x"}}}`))
-	create.Header.Set("X-Goog-Api-Key", "k")
-	sim.Handler().ServeHTTP(httptest.NewRecorder(), create)
-	name := sim.Batches()[0].Name
-	r := newRefuser(t, "GOOGLE_GEMINI_BASE_URL="+api.URL, "OPLEDGER_GRACE=1ns")
-	n := operation.Name{Key: operation.Key(name), Resource: name}
-	for range 3 {
-		r.deliver(wrongSecret, name, http.StatusUnauthorized)
+	for _, c := range []struct {
+		listed bool
+		want   string // the playbook
+	}{{false, "refused"}, {true, ""}} {
+		sim := geminisim.New(geminisim.Config{})
+		api := httptest.NewServer(sim.Handler())
+		t.Cleanup(func() { sim.Close(); api.Close() })
+		if !c.listed {
+			none := geminisim.ErrorAnswer(http.StatusNotFound, "no such page")
+			none.Times = -1
+			sim.AnswerNext(geminisim.OpWebhook, "", none)
+		}
+		sim.Script("a", geminisim.Script{Hold: geminisim.StateSucceeded})
+		create := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1beta/models/m:batchGenerateContent",
+			strings.NewReader(`{"batch":{"displayName":"a","inputConfig":{"fileName":"files/x"}}}`))
+		create.Header.Set("X-Goog-Api-Key", "k")
+		sim.Handler().ServeHTTP(httptest.NewRecorder(), create)
+		name := sim.Batches()[0].Name
+		r := newRefuser(t, "GOOGLE_GEMINI_BASE_URL="+api.URL, "OPLEDGER_GRACE=1ns")
+		n := operation.Name{Key: operation.Key(name), Resource: name}
+		for range 3 {
+			r.deliver(wrongSecret, name, http.StatusUnauthorized)
+		}
+		r.server.pass(t.Context())
+		if got := r.problems(); len(got) != 0 {
+			t.Errorf("strangers alone: %+v", got)
+		}
+		if _, err := r.server.Ledger.Operations.Register(t.Context(), ledger.Registration{Name: n}); err != nil {
+			t.Fatal(err)
+		}
+		r.server.pass(t.Context())
+		playbook := ""
+		for _, problem := range r.problems() {
+			playbook += problem.Playbook
+		}
+		stored, err := r.server.Ledger.Passes.Refusals(t.Context())
+		if playbook != c.want || stored.Count != 3 || err != nil {
+			t.Errorf("listed %v: %q, %+v, %v", c.listed, playbook, stored, err)
+		}
 	}
-	r.server.pass(t.Context())
-	if got := r.problems(); len(got) != 0 {
-		t.Errorf("strangers alone: %+v", got)
-	}
-	if _, err := r.server.Ledger.Operations.Register(t.Context(), ledger.Registration{Name: n}); err != nil {
+}
+
+// TestPassKnowsTheGate: the passes of a process know that its webhook has no secret, and that it accepts tokens; those
+// of a command, which has no webhook, know neither [W1].
+func TestPassKnowsTheGate(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+	if err != nil {
 		t.Fatal(err)
 	}
-	r.server.pass(t.Context())
-	if got := r.problems(); len(got) != 1 || got[0].Playbook != "refused" {
-		t.Errorf("%+v", got)
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, c := range []struct {
+		set              string
+		command          bool
+		unsigned, tokens bool
+	}{
+		{"OPLEDGER_WEBHOOK_SECRET=" + rightSecret, false, false, false},
+		{"", false, true, false},
+		{"OPLEDGER_WEBHOOK_AUDIENCE=https://webhook.example", false, true, true},
+		{"", true, false, false},
+	} {
+		settings, err := config.Parse[Settings]([]string{"GEMINI_API_KEY=k", cmp.Or(c.set, "OPLEDGER_WEBHOOK_SECRET=")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.command {
+			settings.Webhook = config.Webhook{}
+		}
+		s, err := New(t.Context(), settings, Options{
+			Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := s.Reconciler; p.Unsigned != c.unsigned || p.Tokens != c.tokens {
+			t.Errorf("%q, a command %v: without a secret %v, tokens %v", c.set, c.command, p.Unsigned, p.Tokens)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

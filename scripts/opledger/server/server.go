@@ -45,6 +45,9 @@ type Settings struct {
 	Access    config.Access
 }
 
+// hasWebhook reports whether the process has the webhook: the tolerance is zero in the settings of a command.
+func (s *Settings) hasWebhook() bool { return s.Webhook.Tolerance > 0 }
+
 // Options are what a Server needs besides its settings.
 type Options struct {
 	Store ledger.Store
@@ -193,13 +196,15 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 			return nil, err
 		}
 		passes.Ledger, passes.Budget, passes.LeaveEffects = s.Ledger, o.Budget, o.Wake != nil
+		passes.Unsigned = settings.hasWebhook() && settings.Webhook.Secrets.IsZero()
+		passes.Tokens = len(settings.Webhook.Audiences) > 0
 		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{
 			Reconciler: s.Reconciler, Now: o.Now, Log: o.Log, Quiet: o.QuietPasses,
 		})
 		s.inside.Handle("/reconcile", s.passOrLookUp())
 	}
-	if settings.Webhook.Tolerance > 0 { // zero in the settings of a command, which has no webhook
+	if settings.hasWebhook() {
 		if s.webhook, err = s.newWebhook(ctx, settings.Webhook); err != nil {
 			return nil, err
 		}

@@ -98,15 +98,15 @@ func FrozenDocuments() []Frozen {
 		}},
 		{Kind: "part", Data: ledger.QuarantinedPart{Body: []byte{1, 0xff}, ExpireAt: at(1)}},
 		{Kind: "marks", Data: frozenMarks(), Added: map[string]string{
-			"SecretFitsAt": secretFitted,
-			"Last":         "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
-			"EnabledAt":    seenEnabled,
-			"Scans":        beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
+			"SecretFitsAt": secretFitted, "NoWebhookAt": hadNoWebhook,
+			"Last":      "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
+			"EnabledAt": seenEnabled,
+			"Scans":     beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
 		}},
 		// the same document, since its passes report how they end
 		{Kind: "pass", Data: frozenPass(), Added: map[string]string{
-			"SecretFitsAt": secretFitted,
-			"EnabledAt":    seenEnabled, "Scans": beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
+			"SecretFitsAt": secretFitted, "NoWebhookAt": hadNoWebhook,
+			"EnabledAt": seenEnabled, "Scans": beganAt, "Unanswered": answeredNone, "WrongSecret": signedByAnother,
 		}},
 		{Kind: "refusals", Data: ledger.Refusals{
 			Schema: 1, Version: 2, Count: 20, Reason: "signature", FirstAt: at(1), LastAt: at(2), AcceptedAt: at(3),
@@ -132,6 +132,9 @@ const answeredNone = "stamped: with the version; after an older revision's write
 
 // signedByAnother says why an older revision does no harm to the secret that the webhook does not know.
 const signedByAnother = "stamped: with the version; after an older revision's write the next pass says it again"
+
+// hadNoWebhook says why an older revision does no harm to when Gemini was found to have no webhook.
+const hadNoWebhook = "stamped: with the last pass; after an older revision's pass it does not count"
 
 // secretFitted says why an older revision does no harm to when the webhook was found to have Gemini's secret.
 const secretFitted = "lasting: a pass found so then; only what was refused before is judged by it"

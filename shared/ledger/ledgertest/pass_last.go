@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -135,9 +137,11 @@ var passLast = join([]ledgerTest{
 				got = &ledger.WrongSecret{}
 			}
 			got.Version = 0
-			equal(w, when, *got, want)
+			if diff := cmp.Diff(want, *got); diff != "" {
+				w.Errorf("%s: -want +got\n%s", when, diff)
+			}
 		}
-		wrong := ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...3frh"}
+		wrong := ledger.WrongSecret{Webhook: "w1", Shown: "whsec_...3frh", Compared: []string{"w0", "w1"}}
 		knew := func() bool { return w.begun(w.ledger()).KnewSecret(wrong) }
 		equal(w, "known before", knew(), false)
 		report(&wrong)
@@ -176,6 +180,23 @@ var passLast = join([]ledgerTest{
 			w.Fatal(err)
 		}
 		equal(w, "found so then", w.last().SecretFitsAt.Equal(found), true)
+	}},
+	{"that Gemini has no webhook is known of the last pass alone [W1]", func(w *world) {
+		report := func(none bool) bool {
+			w.Helper()
+			k := w.begun(w.ledger())
+			if err := k.Report(w.ctx, ledger.Pass{
+				Began: k.Start(), Ended: k.Start().Add(time.Second), Outcome: ledger.PassDone, NoWebhook: none,
+			}); err != nil {
+				w.Fatal(err)
+			}
+			if err := w.ledger().Passes.StorePause(w.ctx, ledger.PauseOf(none)); err != nil {
+				w.Fatal(err)
+			}
+			return w.last().NoWebhook
+		}
+		equal(w, "after a pass that found none", report(true), true)
+		equal(w, "after one that did not", report(false), false)
 	}},
 	{"what a newer revision wrote is left alone [L6]", func(w *world) {
 		w.reported(w.begun(w.ledger()), 0)
