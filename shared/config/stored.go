@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/effect/kinds"
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -143,19 +142,6 @@ func (l *Ledger) Changes(stored ledger.StoredSettings) []error {
 		}
 	}
 	return append(all, ruleChanges(l.Stored("").Rules, stored.Rules)...)
-}
-
-// Lacks returns the names of the effects that stored settings plan and these do not. The default effect is none of
-// them: the first OPLEDGER_EFFECTS replaces it on purpose.
-func (l *Ledger) Lacks(stored ledger.StoredSettings) (names []string) {
-	byDefault := ledger.NewStoredSettings("", spec.Rules(kinds.Default()), nil).Rules
-	for _, rule := range stored.Rules {
-		replaced := slices.ContainsFunc(byDefault, func(r ledger.Rule) bool { return reflect.DeepEqual(r, rule) })
-		if !replaced && !slices.Contains(l.EffectNames(), rule.Name) {
-			names = append(names, rule.Name)
-		}
-	}
-	return names
 }
 
 // later reports whether the second of two times, as values has them, is the later one.

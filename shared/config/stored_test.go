@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,30 +126,6 @@ func TestWithSaysWhatDiffers(t *testing.T) {
 		if got.Retention != mine.Retention && c.set[0][:18] == "OPLEDGER_RETENTION" {
 			t.Errorf("%v: the retention is %v", c.set, got.Retention)
 		}
-	}
-}
-
-// TestLacks: an effect that was planned and is not now is missed, however it was planned; the default one is not.
-func TestLacks(t *testing.T) {
-	t.Parallel()
-	const one = "OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]"
-	const two = "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: log}, {name: a, on: [FAILED], do: log}]"
-	for _, c := range []struct {
-		before, now string
-		lacks       []string
-	}{
-		{"", one, nil}, {"", "", nil}, {one, one, nil}, {one, two, nil}, {one, "", []string{"a"}},
-		{two, one, []string{"log"}}, // it is not as by default
-		{two, "", []string{"a"}},
-	} {
-		mine, before := parseLedger(t, c.now), parseLedger(t, c.before)
-		if lacks := mine.Lacks(before.Stored("serve")); !slices.Equal(lacks, c.lacks) {
-			t.Errorf("%q after %q lacks %v, want %v", c.now, c.before, lacks, c.lacks)
-		}
-	}
-	mine := parseLedger(t, one)
-	if lacks := mine.Lacks(ledger.StoredSettings{}); lacks != nil {
-		t.Errorf("with nothing stored: %v", lacks)
 	}
 }
 

@@ -38,7 +38,7 @@
 //	passes/webhook
 //	    The deliveries that the webhook refused in a row, by AddRefusals alone [W1].
 //	settings/planning
-//	    The settings that decide what is planned, by StoreSettings alone [L7].
+//	    The settings that decide what is planned, by StoreSettings [L7]. ResolveLeftOut is an operator's.
 //	quarantine/{delivery id}
 //	    Created by Add. MarkRetried records the outcome of a later retry.
 //

@@ -34,6 +34,10 @@ type Filter struct {
 	// [W5]. At most one of Pending, Dead, Conflict, Late and Unregistered is set. States,
 	// Collection and Since are matched as JobKind is.
 	Late, Unregistered time.Time
+	// Without, if not zero, chooses operations that ended without an effect which was left out, the last to end
+	// first. It stands in the place of the five, and the same is matched as with Late. A call of List then reads Limit
+	// documents at most, and its page may be short.
+	Without LeftOut
 	// Since leaves out operations that were created earlier, and with Conflict those whose event is
 	// older. With Pending it is matched as JobKind is.
 	Since time.Time
@@ -44,13 +48,15 @@ type Filter struct {
 // validate returns an error for a filter that contradicts itself.
 func (f Filter) validate() error {
 	orders := 0
-	for _, is := range []bool{f.Pending, f.Dead, f.Conflict, !f.Late.IsZero(), !f.Unregistered.IsZero()} {
+	for _, is := range []bool{
+		f.Pending, f.Dead, f.Conflict, !f.Late.IsZero(), !f.Unregistered.IsZero(), !f.Without.IsZero(),
+	} {
 		if is {
 			orders++
 		}
 	}
 	if orders > 1 {
-		return errors.New("a filter has one of Pending, Dead, Conflict, Late and Unregistered")
+		return errors.New("a filter has one of Pending, Dead, Conflict, Late, Unregistered and Without")
 	}
 	if _, err := path.Match(f.JobKind, ""); err != nil {
 		return fmt.Errorf("the pattern of the job kind, %q: %w", f.JobKind, err)
@@ -59,17 +65,22 @@ func (f Filter) validate() error {
 }
 
 // needy reports whether the filter chooses operations by what an operator must decide about them.
-func (f Filter) needy() bool { return f.Conflict || !f.Late.IsZero() || !f.Unregistered.IsZero() }
+func (f Filter) needy() bool {
+	return f.Conflict || !f.Late.IsZero() || !f.Unregistered.IsZero() || !f.Without.IsZero()
+}
 
 // sinceIndexed reports whether an index covers Since.
-func (f Filter) sinceIndexed() bool { return !f.Pending && f.Late.IsZero() && f.Unregistered.IsZero() }
+func (f Filter) sinceIndexed() bool {
+	return !f.Pending && f.Late.IsZero() && f.Unregistered.IsZero() && f.Without.IsZero()
+}
 
 // Counted reports whether an index finds exactly the operations of the filter, so that Operations.Count
 // counts them. The counts of conflicts and of late operations are upper bounds: an older revision may have
 // changed some since [L5].
 func (f Filter) Counted() bool {
 	_, exact := f.exactKind()
-	return f.Prefix == "" && (f.JobKind == "" || exact) && !(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
+	return f.Prefix == "" && f.Without.IsZero() && (f.JobKind == "" || exact) &&
+		!(f.needy() && (len(f.States) > 0 || f.Collection != "")) &&
 		(f.Since.IsZero() || f.sinceIndexed())
 }
 
@@ -86,7 +97,7 @@ func (f Filter) matches(rec operation.Record) bool {
 		!f.sinceIndexed() && rec.CreatedAt.Before(f.Since):
 		return false
 	case f.Conflict && !rec.Conflicted(), !f.Late.IsZero() && !rec.Late(f.Late),
-		!f.Unregistered.IsZero() && !rec.Unregistered():
+		!f.Unregistered.IsZero() && !rec.Unregistered(), !f.Without.IsZero() && !f.Without.Misses(rec):
 		return false
 	case !f.needy():
 		return true
@@ -166,6 +177,11 @@ func (l operationsReader) List(ctx context.Context, f Filter) (Page[operation.Re
 
 // listOperations is List for the operations alone.
 func (l *protocol) listOperations(ctx context.Context, f Filter) (Page[operation.Record], error) {
+	if !f.Without.IsZero() {
+		page, err := find(ctx, l.store, queryList(f)[0], l.readRecord)
+		page.Items = slices.DeleteFunc(page.Items, func(rec operation.Record) bool { return !f.matches(rec) })
+		return page, err
+	}
 	chunk := f.Limit
 	if !f.Counted() {
 		chunk = max(f.Limit, minChunk)

@@ -31,6 +31,8 @@ type StoredSettings struct {
 	// StoredBy is what the process that stored them is called, such as serve.
 	StoredBy string    `json:"storedBy" firestore:"storedBy"`
 	StoredAt time.Time `json:"storedAt" firestore:"storedAt"` // by the store's clock
+	// LeftOut are effects that earlier settings planned and later ones did not. Digest does not depend on them.
+	LeftOut []LeftOut `json:"leftOut,omitempty" firestore:"leftOut,omitempty"`
 }
 
 // NewStoredSettings returns what a process of that name stores. The order of the rules, and of what
@@ -69,9 +71,13 @@ func (s StoredSettings) RuleNames() []string {
 func (s StoredSettings) IsZero() bool { return s.Digest == "" }
 
 // StoreSettings stores the settings of a process that begins: one read, and one write if they
-// changed. It returns those stored before. The error is that of [ReadSettings], or the store's:
-// what cannot be read stays as it is [L6].
-func (l *Ledger) StoreSettings(ctx context.Context, s StoredSettings) (before StoredSettings, err error) {
+// changed. It returns those stored before. It notes the effects that those planned and s does not, but for
+// the rules byDefault, which others replace on purpose; and those of which the opposite is true. The error is
+// that of [ReadSettings], or the store's: what cannot be read stays as it is [L6].
+func (l *Ledger) StoreSettings(
+	ctx context.Context, s StoredSettings, byDefault ...Rule,
+) (before StoredSettings, err error) {
+	byDefault = NewStoredSettings("", byDefault, nil).Rules // in the form in which rules are stored
 	err = l.retry(ctx, "storing the settings", func(int) error {
 		var doc Document
 		var now time.Time
@@ -81,6 +87,7 @@ func (l *Ledger) StoreSettings(ctx context.Context, s StoredSettings) (before St
 		next := s
 		next.Schema = max(before.Schema, operation.SchemaVersion)
 		next.Version, next.StoredAt = before.Version+1, now
+		next.LeftOut = leaveOut(before, next, byDefault, l.settings.Retention, now)
 		return l.commit(ctx, Write{Path: settingsPath, Token: doc.Token, Data: next})
 	})
 	return before, err

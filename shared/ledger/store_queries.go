@@ -64,9 +64,9 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 }
 
 // queryList: one of these lists of operations: all, the newest first; those with a dead effect; pending
-// ones by due time; those with a conflict; late ones; unregistered ones; those of one job kind. The first
-// three may be of one collection, and have one query for each state of the filter. Late ones have one for
-// each state that is not terminal.
+// ones by due time; those with a conflict; late ones; unregistered ones; those that ended while an
+// effect was left out; those of one job kind. The first three may be of one collection, and have one query
+// for each state of the filter. Late ones have one for each state that is not terminal.
 func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,
@@ -79,6 +79,9 @@ func queryList(f Filter) []Query {
 	case !f.Late.IsZero():
 		q.OrderBy, q.Descending, q.NotBefore, q.NotAfter = FieldLateAt, false, time.Time{}, f.Late
 		return inStates(unfinished(), q) // an older revision that settles one keeps its lateAt
+	case !f.Without.IsZero():
+		q.OrderBy, q.NotBefore, q.NotAfter = FieldSettledAt, f.Without.Since, f.Without.Until
+		return []Query{q}
 	case !f.Unregistered.IsZero():
 		q.OrderBy, q.NotBefore, q.NotAfter = FieldUnresolvedAt, time.Time{}, f.Unregistered
 		q.Where = []Equal{{Field: "registered", Value: false}} // an older revision keeps unresolvedAt

@@ -114,6 +114,7 @@ func queryShapes() map[string][]Query {
 func lists(now time.Time) (shapes []Query) {
 	for _, f := range []Filter{
 		{Conflict: true, Limit: 1}, {Late: now, Limit: 1}, {Unregistered: now, Limit: 1}, {JobKind: "nightly", Limit: 1},
+		{Without: LeftOut{Rule: Rule{Name: "publish"}, Since: now, Until: now.Add(1)}, Limit: 1},
 	} {
 		shapes = append(shapes, queryList(f)...)
 	}

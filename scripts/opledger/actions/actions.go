@@ -239,6 +239,14 @@ func (a *Actions) ResolveUnregistered(
 		})
 }
 
+// ResolveLeftOut records that an effect is left out on purpose, and that what ended without it stays so [L7]. It says
+// which decision stands, which may be an earlier one.
+func (a *Actions) ResolveLeftOut(ctx context.Context, effect string, d ledger.Decision) (Decision, string, error) {
+	return a.decide(ctx, d, "that the effect "+effect+" is left out", "resolved", func() (operation.Decided, error) {
+		return a.Ledger.Effects.ResolveLeftOut(ctx, effect, d)
+	})
+}
+
 // ResolveQuarantined records that a quarantined delivery needs nothing more [W6]. It says which decision
 // stands, which may be an earlier one.
 func (a *Actions) ResolveQuarantined(

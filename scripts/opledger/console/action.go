@@ -45,6 +45,7 @@ const (
 	ofGroup                 // of effects
 	ofIntent
 	ofPause // of effects
+	ofLeftOut
 )
 
 // An outcome is what became of an action.
@@ -58,7 +59,7 @@ type outcome struct {
 }
 
 // table is what an operator can do, in the order of the buttons.
-var table = slices.Concat(jobActions, operationActions, groupActions, intentActions, pauseActions)
+var table = slices.Concat(jobActions, operationActions, groupActions, intentActions, pauseActions, leftOutActions)
 
 // endPause is the name of what ends a pause of effects.
 const endPause = "end-pause"
@@ -259,7 +260,11 @@ func (a action) line(s subject) string {
 	if s.Group != nil {
 		return a.groupLine(s)
 	}
-	return strings.NewReplacer("NAME", phrase.ShellWord(string(s.Record.Key)), "EFFECT", phrase.ShellWord(s.Effect.Name),
+	effect := s.Effect.Name
+	if s.LeftOut != nil {
+		effect = s.LeftOut.Rule.Name
+	}
+	return strings.NewReplacer("NAME", phrase.ShellWord(string(s.Record.Key)), "EFFECT", phrase.ShellWord(effect),
 		"DELIVERY", phrase.ShellWord(delivery), "CORRELATION-ID", phrase.ShellWord(intent),
 	).Replace(a.command) + s.view.StoreFlag()
 }
@@ -278,6 +283,9 @@ func (a action) question(s subject) string {
 	}
 	if s.PausedBy != "" {
 		return link(askPath, "do", a.name)
+	}
+	if s.LeftOut != nil {
+		key = s.LeftOut.Rule.Name
 	}
 	return link(askPath, "do", a.name, theKey, key, "effect", s.Effect.Name)
 }

@@ -144,6 +144,10 @@ func (c *Console) subject(r *request, a action, key, effect string) (subject, st
 		intent, err := c.ledger.Intents.Read(r, key)
 		s.Intent = &intent
 		return s, "/console/intents", err
+	case ofLeftOut:
+		effect, err := c.ledger.Effects.FindLeftOut(r, key)
+		s.LeftOut = &effect
+		return s, leftOutLink(key), err
 	case ofPause:
 		paused, by, err := c.pause(r)
 		if paused {
@@ -245,7 +249,8 @@ func statusOf(err error, other int) int {
 	switch {
 	case errors.As(err, new(badRequest)), errors.Is(err, ledger.ErrMessage):
 		return http.StatusBadRequest
-	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent), errors.Is(err, ledger.ErrNoJob):
+	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent), errors.Is(err, ledger.ErrNoJob),
+		errors.Is(err, ledger.ErrNotLeftOut):
 		return http.StatusNotFound
 	case errors.As(err, new(stale)), errors.Is(err, ledger.ErrSettled), errors.Is(err, ledger.ErrNotDead),
 		errors.Is(err, ledger.ErrUnregistered), errors.Is(err, ledger.ErrNoConflict),

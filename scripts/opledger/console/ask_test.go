@@ -25,6 +25,7 @@ func acting(t *testing.T) *world {
 	w := newWorld(t)
 	w.fill()
 	w.fillJobs()
+	w.leaveOut()
 	options := w.console.options
 	options.Actions = &actions.Actions{
 		Ledger: w.Ledger, By: "ada", Overrides: true, Send: func(ctx context.Context, m ledger.Message) error {
@@ -100,6 +101,8 @@ var everyAction = []asked{
 	{release, "/console/operation?key=jobs%2Fnightly%2F00002", "jobs/nightly/00002", "",
 		"jobs/nightly/00002 released by ada at "},
 	{endPause, "/console/effects", "", "", "The pause has ended"},
+	{resolveLeftOut, "/console/operations?without=archive", "archive", "",
+		"that the effect archive is left out resolved by ada at "},
 }
 
 func (a asked) address() string {
@@ -166,6 +169,11 @@ func (w *world) state(a asked) string {
 	if strings.HasPrefix(a.page, "/console/intent") {
 		intent, err := w.Intents.Read(w.Context(), a.key)
 		return fmt.Sprint(intent.State, intent.Abandoned, err)
+	}
+	if a.do == resolveLeftOut {
+		effect, err := w.Effects.FindLeftOut(w.Context(), a.key)
+		w.do(err)
+		return fmt.Sprint(*effect.Resolved)
 	}
 	if a.do == endPause {
 		last, _, err := w.Passes.Last(w.Context())

@@ -27,6 +27,7 @@ type operationsPage struct {
 	Filter      ledger.Filter
 	State       operation.State // the one of Filter, or empty
 	Show, Since string          // as chosen
+	Without     string          // the effect that the operations ended without; empty: any
 	States      []operation.State
 	Collections []operation.Collection
 	Shows       []choice
@@ -68,7 +69,7 @@ var (
 // chosen is the page with its filter, and nothing read yet.
 func chosen(query url.Values, now time.Time) (p operationsPage, err error) {
 	p = operationsPage{
-		Show: query.Get("show"), Since: query.Get("since"), States: operation.States(),
+		Show: query.Get("show"), Since: query.Get("since"), Without: query.Get("without"), States: operation.States(),
 		Collections: append(operation.Collections(), operation.Jobs), Shows: showChoices, Sinces: sinceChoices,
 	}
 	after, err := phrase.ParseCursor(query.Get("after"))
@@ -91,6 +92,7 @@ func chosen(query url.Values, now time.Time) (p operationsPage, err error) {
 	if p.State != "" {
 		p.Filter.States = []operation.State{p.State}
 	}
+	p.Filter.Without.Rule.Name = p.Without // readWithout knows the rest
 	p.Filter.Since, err = p.check(now)
 	return p, err
 }
@@ -113,20 +115,24 @@ func loadOperations(c *Console, r *request) (any, error) {
 		return p, err
 	}
 	p.Filtered = p.Filter.Prefix != "" || p.Filter.JobKind != "" || p.State != "" || p.Filter.Collection != "" ||
-		p.Show != "" || p.Since != ""
+		p.Show != "" || p.Since != "" || p.Without != ""
 	p.Empty = p.emptyWords()
+	if err := p.readWithout(c, r); err != nil {
+		return p, err
+	}
 	page, err := c.ledger.Operations.List(r, p.Filter)
 	if err != nil {
 		return p, err
 	}
 	p.Rows, p.Broken = page.Items, page.Broken
 	p.pager = r.pager(operationsPath, page.Next, "state", string(p.State), "collection", string(p.Filter.Collection),
-		"job", p.Filter.JobKind, "show", p.Show, "since", p.Since, "find", p.Filter.Prefix)
+		"job", p.Filter.JobKind, "show", p.Show, "since", p.Since, "find", p.Filter.Prefix, "without", p.Without)
 	if page.Next.Path != "" {
 		p.Empty = "None of those that were read matches these filters. There are more."
 	}
 	p.Store = c.view(r).StoreFlag()
 	p.advise(c.view(r), r.now)
+	p.adviseWithout(c, r)
 	return p, errors.Join(p.count(c, r), p.first(c, r), p.searched(c, r))
 }
 
@@ -189,6 +195,8 @@ func (p operationsPage) check(now time.Time) (since time.Time, err error) {
 		return since, bad("job kind: %q is no pattern such as nightly-*", p.Filter.JobKind)
 	case !slices.ContainsFunc(showChoices, is(p.Show)):
 		return since, bad("show: %q is none of pending, age, late, dead, conflict and unregistered", p.Show)
+	case p.Show != "" && p.Without != "":
+		return since, bad("show and without: choose one of them")
 	case !slices.ContainsFunc(sinceChoices, is(p.Since)):
 		return since, bad("since: %q is not one of night, 24h, 72h and 168h", p.Since)
 	case p.Since == "":
@@ -234,6 +242,8 @@ func (p operationsPage) emptyWords() string {
 		return "No event is of an operation that is not registered."
 	case p.Show == "dead" && only:
 		return "No effect is dead."
+	case p.Without != "" && only:
+		return "No operation ended without the effect " + p.Without + "."
 	case p.Show == "conflict" && only:
 		return "No conflict waits for an operator."
 	case p.Filtered:

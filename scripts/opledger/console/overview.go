@@ -234,6 +234,8 @@ func (c *Console) attention(o overview.Overview, s overview.Section) (all []atte
 			a.Tone, a.Of, a.Groups = phrase.Bad, o.Dead.Of(), failureGroups(o.Dead.Errors, false, deadAddress)
 		case overview.AboutPause:
 			a.Detail = c.pausedBy(o)
+		case overview.AboutLeftOut:
+			a.Link = leftOutLink(problem.Effect)
 		case overview.AboutFailing:
 			a.Link = receiverAddress(problem.Receiver)
 			if !s.Needs {

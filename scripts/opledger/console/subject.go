@@ -29,7 +29,9 @@ type subject struct {
 	Intent *ledger.Intent
 	// PausedBy says who says that effects are paused, where the subject is the pause; empty: it is another.
 	PausedBy string
-	view     phrase.EffectView
+	// LeftOut is the effect that a start left out; nil: the subject is another.
+	LeftOut *ledger.LeftOut
+	view    phrase.EffectView
 }
 
 // storySubject is the operation that a story is about.
@@ -49,7 +51,7 @@ func (s subject) with(e ledger.Effect) subject {
 // ofOperation reports whether the subject is an operation itself.
 func (s subject) ofOperation() bool {
 	return s.Effect.Name == "" && s.Delivery == nil && s.Group == nil && s.Intent == nil &&
-		s.PausedBy == ""
+		s.PausedBy == "" && s.LeftOut == nil
 }
 
 // isJob reports whether the subject is a job, or an effect of it.
@@ -73,6 +75,8 @@ func (s subject) Seen() string {
 	switch {
 	case s.PausedBy != "":
 		return "paused"
+	case s.LeftOut != nil:
+		return leftOutSeen(*s.LeftOut)
 	case s.Intent != nil:
 		return phrase.IntentState(*s.Intent)
 	case s.Group != nil:

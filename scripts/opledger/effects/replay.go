@@ -35,6 +35,9 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			"item, only the items that failed or are not done are tried. An open effect is tried, unless it backs off:\n" +
 			"then the command says until when, and --now ends that. A done effect is skipped; with --rerun it runs\n" +
 			"once more, as a run of its own with its own key.\n\n" +
+			"With --without it plans an effect for the operations that ended while it was left out, because serve, or a\n" +
+			"deployment, began without it. The effect must be planned again: start serve with it first. Where all of\n" +
+			"them have it then, status says no more of it.\n\n" +
 			"With --receiver it runs the dead effects that one host gets, and with --now those that back off, too;\n" +
 			"where no opledger serve runs, also those that wait for one. It tries one first. Where that fails and is to\n" +
 			"be retried, or three are refused for good, it stops. Where neither OPLEDGER_EFFECTS is set nor opledger\n" +
@@ -51,6 +54,7 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			"  opledger replay batches/abc123 --effect publish --rerun\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
 			"  opledger replay --receiver hooks.example.com --now\n" +
+			"  opledger replay --without publish\n" +
 			"  opledger replay --dead --job-kind 'nightly-*' --yes",
 		Args: replayArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +70,7 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			if r.noWait && selection.receiver != "" {
 				err = errors.Join(err, errors.New("--no-wait: with --receiver each outcome decides about the rest; leave it out"))
 			}
+			selection.file = where.IsFile()
 			if err := errors.Join(selection.parse(args, time.Now()), nonceErr, err); err != nil {
 				return terminal.Usage(err)
 			}
@@ -143,6 +148,7 @@ type replayRun struct {
 	careful bool      // one attempt is an outcome
 	targets []replayTarget
 	none    string         // why there are no targets
+	broken  bool           // documents could not be read
 	waiting ledger.Total   // where there are none: open effects that no process runs
 	serve   overview.Serve // which does not run them
 	sent    int            // messages for the first of the targets
@@ -158,6 +164,9 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	if err != nil {
 		return err
 	}
+	if selection.without != "" && !r.dryRun && len(run.targets) == 0 {
+		return errors.Join(r.report(run, false), r.endLeftOut(ctx, selection, run))
+	}
 	if r.dryRun || len(run.targets) == 0 {
 		return errors.Join(r.report(run, false), r.stranded(run))
 	}
@@ -169,6 +178,9 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	asks := selection.name.Key == "" || selection.rerun // a rerun repeats what its receiver has done
 	if asks {
 		question := "Run " + howMany(run.targets) + " again?"
+		if selection.without != "" {
+			question = "Plan and run " + howMany(run.targets) + "?"
+		}
 		if err := terminal.Agree(ctx, r.outside, question, r.nothing()); err != nil {
 			return err
 		}
@@ -200,6 +212,9 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	if err == nil && unasked != nil && !r.paused {
 		err = fmt.Errorf("not done: %w; %s", unasked, r.where.ServeAgain(unasked))
 	}
+	if err == nil && selection.without != "" {
+		err = r.endLeftOut(ctx, selection, run)
+	}
 	if err == nil && (waits || r.here()) {
 		err = r.undone(run.targets)
 	}
@@ -221,7 +236,7 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce 
 	}
 	run := &replayRun{
 		began: operation.Instant(now), nonce: nonce, now: selection.now, targets: found.targets, none: found.none,
-		waiting: found.waiting, serve: selection.serve,
+		waiting: found.waiting, serve: selection.serve, broken: len(found.broken) > 0,
 	}
 	return run, r.checkRules(ctx, run.targets)
 }

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,12 @@ type replaySelection struct {
 	collection, since string
 	why               string         // only dead effects whose last error contains this
 	receiver          string         // the host that gets the effects; empty: any
+	without           string         // an effect that was left out: of operations that ended without it
 	now               bool           // a back-off ends
 	serve             overview.Serve // what is known of the serve that effects may have been left to
 	filter            ledger.Filter
 	store             string    // what commands end with
+	file              bool      // the ledger is a file
 	after             time.Time // only what ended, or with dead: died, later
 }
 
@@ -47,7 +50,9 @@ func (s *replaySelection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.receiver, "receiver", "", "only dead effects that this `HOST` gets, and with --now those "+
 		"that back off, too; one first, and the rest only while it accepts them")
 	cmd.Flags().BoolVar(&s.now, "now", false, "end the back-off of an open effect: try it at once")
-	terminal.Selectors(cmd, "effect", "since", "error", "receiver")
+	cmd.Flags().StringVar(&s.without, "without", "", "plan this `EFFECT` for the operations that ended without it, while "+
+		"it was left out")
+	terminal.Selectors(cmd, "effect", "since", "error", "receiver", "without")
 }
 
 // mayMiss reports whether effects that wait for a serve may be among what is meant: of a receiver, or of all dead ones
@@ -61,18 +66,21 @@ func (s *replaySelection) mayMiss() bool {
 func (s *replaySelection) parse(args []string, now time.Time) error {
 	var problems []error
 	ofRecords := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
-	filtered := ofRecords || s.since != "" || s.why != "" || s.receiver != ""
+	filtered := ofRecords || s.since != "" || s.why != "" || s.receiver != "" || s.without != ""
 	switch {
 	case len(args) == 1 && filtered:
 		problems = append(problems, errors.New("name an operation, or select several with "+
-			"--state, --collection, --job-kind, --since, --error or --receiver: not both"))
+			"--state, --collection, --job-kind, --since, --error, --receiver or --without: not both"))
 	case len(args) == 1:
 		var err error
 		s.name, err = open.ParseOperationName(args[0])
 		problems = append(problems, err)
 	case !filtered && !s.dead:
 		problems = append(problems, errors.New("name an operation, or select several with "+
-			"--dead, --receiver, --state, --collection, --job-kind or --since"))
+			"--dead, --receiver, --without, --state, --collection, --job-kind or --since"))
+	case s.without != "" && (s.dead || s.rerun || s.receiver != "" || s.effect != "" || s.now):
+		problems = append(problems, errors.New("--without: it names an effect that was never planned; leave out "+
+			"--effect, --dead, --receiver, --rerun and --now"))
 	case s.receiver != "" && (ofRecords || s.rerun):
 		problems = append(problems, errors.New("--receiver: it chooses effects and not operations; leave out "+
 			"--state, --collection, --job-kind and --rerun"))
@@ -135,6 +143,9 @@ func (s replaySelection) find(
 ) (found replayFound, err error) {
 	if s.receiver != "" {
 		return s.findReceiver(ctx, l, hosts)
+	}
+	if s.without != "" {
+		return s.findWithout(ctx, l)
 	}
 	if s.name.Key != "" {
 		found.targets, found.none, err = s.findNamed(ctx, l)
@@ -207,7 +218,7 @@ func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]rep
 	_, planned := rec.Effects[s.effect]
 	switch {
 	case s.effect == "" || planned || s.dead:
-		return s.targets(rec), s.noneOf(rec), nil
+		return s.targets(rec), cmp.Or(s.leftOutOf(ctx, l, rec), s.noneOf(rec)), nil
 	case s.rerun || strings.Contains(s.effect, "@"):
 		return nil, "", noEffect(rec, s.effect, "", s.store)
 	case !rec.Registered:

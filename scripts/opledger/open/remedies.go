@@ -20,6 +20,7 @@ func WithRemedy(err error, outside terminal.Environment) error {
 		{ledger.ErrNoIntent, "opledger intent list%s shows those that wait for their operation"},
 		{ledger.ErrUnregistered, "opledger register NAME%s registers it"},
 		{ledger.ErrNoConflict, "opledger list --conflict%s shows those that have one"},
+		{ledger.ErrNotLeftOut, "opledger status%s says which effects are left out"},
 		{ledger.ErrRegistered, "opledger list --unregistered%s shows those that are not"},
 		{ledger.ErrNoJob, "opledger list --collection jobs%s shows those it has"},
 		{ledger.ErrJobPending, "the command is opledger cancel JOB --reason TEXT%s"},

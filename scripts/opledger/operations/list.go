@@ -25,6 +25,7 @@ type listing struct {
 	// late and unregistered choose operations that are so at the time of the call.
 	late, unregistered bool
 	asJSON             bool
+	without            string // an effect that was left out; empty: any
 	width              int    // of the terminal; 0: none, or --wide
 	store              string // what commands end with
 }
@@ -44,7 +45,9 @@ func NewList(outside terminal.Environment) *cobra.Command {
 			"when and why each died; with --json, partial is true where errors counts those of one page alone.\n" +
 			"--conflict lists operations that ended in two ways: the first state stands, and the other is beside it.\n" +
 			"--unregistered lists operations that only events reported: none of their effects runs. opledger resolve\n" +
-			"takes an operation off the last two. On a terminal rows are cut to its width and times are relative;\n" +
+			"takes an operation off the last two. --without lists the operations that ended while an effect was left\n" +
+			"out: serve, or a deployment, began without it, and earlier it was planned. opledger replay --without plans\n" +
+			"it for them, once it is planned again. On a terminal rows are cut to its width and times are relative;\n" +
 			"--wide shows all. A document that cannot be read, or that another program wrote, is left alone and has\n" +
 			"a row that says so.",
 		Example: "  opledger list\n" +
@@ -81,10 +84,13 @@ func NewList(outside terminal.Environment) *cobra.Command {
 		"only unregistered operations, which an event reported; the newest first, without resolved ones")
 	flags.BoolVar(&q.filter.Conflict, "conflict", false,
 		"only operations that ended in two ways; the newest report first, without resolved ones")
+	flags.StringVar(&q.without, "without", "",
+		"only operations that ended without this `EFFECT`, while it was left out; the last to end first")
+	terminal.Selectors(cmd, "without")
 	from.Add(cmd, "operations")
 	terminal.WatchFlag(cmd, &watch)
 	terminal.WideFlag(cmd, &wide)
-	terminal.Exclusive(cmd, "pending", "dead", "conflict", "late", "unregistered")
+	terminal.Exclusive(cmd, "pending", "dead", "conflict", "late", "unregistered", "without")
 	return cmd
 }
 
@@ -102,6 +108,11 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 	}
 	if q.unregistered {
 		q.filter.Unregistered = s.Now
+	}
+	if q.without != "" {
+		if q.filter.Without, err = l.Effects.FindLeftOut(ctx, q.without); err != nil {
+			return err
+		}
 	}
 	page, err := q.find(ctx, l)
 	if err != nil {

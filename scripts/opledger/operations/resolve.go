@@ -24,17 +24,20 @@ func NewResolve(outside terminal.Environment) *cobra.Command {
 	d := decision.Decider{Outside: outside}
 	cmd := &cobra.Command{
 		Use:   "resolve [NAME] --reason TEXT",
-		Short: "Record that conflicts, or operations that are not registered, are resolved",
+		Short: "Record that conflicts, unregistered operations or an effect left out are resolved",
 		Long: "Records that an operation needs no operator any more: who decided, when and why. One that ended in\n" +
 			"two ways leaves list --conflict: the first state stands as before, the record keeps the other, and no\n" +
 			"effect runs. A repeat of the other is dropped; a third state is a new conflict. One\n" +
 			"that is not registered, because it is another program's, leaves list --unregistered; it can still be\n" +
 			"registered. For a body in quarantine there is opledger quarantine resolve.\n\n" +
 			"With --conflict or --unregistered it resolves all that opledger list shows with the same flags; of those\n" +
-			"that are not registered, only those that have waited for an hour. It says how many they are, and asks.",
+			"that are not registered, only those that have waited for an hour. It says how many they are, and asks.\n\n" +
+			"With --without it records that an effect is left out on purpose: serve, or a deployment, began without it.\n" +
+			"status says so no more, and what ended without it stays without it. opledger replay --without plans it.",
 		Example: "  opledger resolve batches/abc123 --reason 'SUCCEEDED is true, as Gemini says'\n" +
 			"  opledger resolve batches/abc123 --reason 'a batch of another team'\n" +
-			"  opledger resolve --unregistered --collection batches --reason 'all of another team'",
+			"  opledger resolve --unregistered --collection batches --reason 'all of another team'\n" +
+			"  opledger resolve --without publish --reason 'another service does it now'",
 		Args: terminal.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.parse(args); err != nil {
@@ -74,6 +77,7 @@ func resolvedFields(seen operation.Record) map[string]any {
 type resolveSelection struct {
 	filter       ledger.Filter
 	unregistered bool
+	without      string   // an effect that was left out
 	states       []string // as typed, like collection
 	collection   string
 }
@@ -82,18 +86,23 @@ func (s *resolveSelection) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.filter.Conflict, "conflict", false, "all operations that ended in two ways")
 	cmd.Flags().BoolVar(&s.unregistered, "unregistered", false, "all operations that are not registered")
 	open.FilterFlags(cmd, &s.filter, &s.states, &s.collection)
-	terminal.Exclusive(cmd, "conflict", "unregistered")
+	cmd.Flags().StringVar(&s.without, "without", "", "the `EFFECT` that is left out on purpose")
+	terminal.Selectors(cmd, "without")
+	terminal.Exclusive(cmd, "conflict", "unregistered", "without")
 }
 
 // parse reads the arguments and flags.
 func (s *resolveSelection) parse(args []string) error {
-	several := s.filter.Conflict || s.unregistered
-	filtered := several || len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
+	several := s.filter.Conflict || s.unregistered || s.without != ""
+	chosen := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
 	switch {
-	case len(args) == 1 && filtered:
-		return errors.New("name an operation, or select several with --conflict or --unregistered: not both")
+	case len(args) == 1 && (several || chosen):
+		return errors.New("name an operation, or select several with --conflict or --unregistered, or give --without: " +
+			"one of these")
 	case len(args) == 0 && !several:
-		return errors.New("name an operation, or select several with --conflict or --unregistered")
+		return errors.New("name an operation, or select several with --conflict or --unregistered, or give --without")
+	case s.without != "" && chosen:
+		return errors.New("--without: it is about an effect; leave out --state, --collection and --job-kind")
 	}
 	s.filter.Limit = 500
 	var err error
@@ -103,8 +112,11 @@ func (s *resolveSelection) parse(args []string) error {
 
 // what names the selected operations in a question.
 func (s *resolveSelection) what() string {
-	if s.unregistered {
+	switch {
+	case s.unregistered:
 		return "unregistered operation"
+	case s.without != "":
+		return "effect that is left out"
 	}
 	return "conflict"
 }
@@ -112,6 +124,17 @@ func (s *resolveSelection) what() string {
 // find returns the decisions about the selected operations.
 func (s *resolveSelection) find(ctx context.Context, w open.Writer) (found decision.Found, err error) {
 	a, filter := w.Actions(), s.filter
+	if s.without != "" {
+		effect, err := a.Ledger.Effects.FindLeftOut(ctx, s.without)
+		if err != nil {
+			return found, err
+		}
+		found.Add(phrase.Safe(s.without)+", so that what ended without it stays without it",
+			map[string]any{"effect": effect.Rule.Name}, func(d ledger.Decision) (actions.Decision, string, error) {
+				return a.ResolveLeftOut(ctx, effect.Rule.Name, d)
+			})
+		return found, nil
+	}
 	if s.unregistered {
 		var now time.Time
 		if now, err = a.Ledger.Now(ctx); err != nil {

@@ -43,7 +43,8 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"an operation that is pending for too long, one that is not registered an hour after its event, and a job\n" +
 			"that goes on only once someone has acted: it is held, or Gemini refuses its key. So are a last pass that\n" +
 			"ended three intervals ago, that Gemini answers no look-up, a webhook that is disabled or does not know\n" +
-			"Gemini's secret, and what a serve that runs on the ledger's file cannot perform; that it crashed, or does\n" +
+			"Gemini's secret, an effect that serve or a deployment has left out since a start, or that operations ended\n" +
+			"without meanwhile, and what a serve that runs on the ledger's file cannot perform; that it crashed, or does\n" +
 			"not answer. One that was stopped in order needs an operator once a pass, a look-up or an effect is late.\n" +
 			"The interval is the one that the ledger has stored, unless $OPLEDGER_INTERVAL is set. The webhook's health\n" +
 			"is from the last pass.\n\n" +
@@ -51,10 +52,10 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 			"$OPLEDGER_EFFECTS_PAUSED=true counts. A pause needs an operator once it has held an effect for an hour, or\n" +
 			"for three intervals if those are longer.\n\n" +
 			"Counts stop at 10,000. Of each kind that it does not count it reads 100 documents, from Firestore 4. So\n" +
-			"it costs at most 52 reads of Firestore, and one more for each further 1,000 counted. Where a list is\n" +
-			"longer, status says of how many it found that there are at least so many. With --json, partial is then\n" +
-			"true: in pending, effects, dead, intents and jobs of the numbers there, and at the top if there may be\n" +
-			"further problems.",
+			"it costs at most 53 reads of Firestore, one more for each further 1,000 counted, and 4 for each effect\n" +
+			"that is left out. Where a list is longer, status says of how many it found that there are at least so\n" +
+			"many. With --json, partial is then true: in pending, effects, dead, intents, jobs and leftOut of the\n" +
+			"numbers there, and at the top if there may be further problems.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: terminal.Args(cobra.NoArgs),

@@ -44,7 +44,9 @@ type Overview struct {
 	// PausedHere: the process that reads alone says so. The ledger says that they are run.
 	PausedHere bool      `json:"pausedHere,omitempty"`
 	Conflicts  Conflicts `json:"conflicts"`
-	Problems   []Problem `json:"problems"` // what needs an operator, the most urgent first
+	// LeftOut are the effects that a start left out, unless an operator has resolved that.
+	LeftOut  []LeftOut `json:"leftOut,omitempty"`
+	Problems []Problem `json:"problems"` // what needs an operator, the most urgent first
 	// Notes need no operator yet: what is on its way to become a problem, or was asked for.
 	Notes []Problem `json:"notes,omitempty"`
 	// Partial: a list was longer than what was read of it, so that there may be more problems.
@@ -239,7 +241,7 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 	var err error
 	for _, read := range []func(context.Context, ledger.Reading, int) error{
 		o.readRefused, o.readPending, o.readLate, o.readEffects, o.readFailing, o.readDead, o.readQuarantine, o.readIntents,
-		o.readConflicts, o.readUnregistered, o.readJobs,
+		o.readConflicts, o.readUnregistered, o.readJobs, o.readLeftOut,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
 	}

@@ -32,6 +32,7 @@ const (
 	AboutGemini       = "Gemini"
 	AboutUnknown      = "effects without a rule"
 	AboutUnmatched    = "unmatched results"
+	AboutLeftOut      = "effects left out"
 )
 
 // A Problem needs an operator.
@@ -46,6 +47,8 @@ type Problem struct {
 	Operation operation.Key `json:"operation,omitempty"`
 	// Receiver is the host that the failing effects go to; empty: it is not known, or the problem is another.
 	Receiver string `json:"receiver,omitempty"`
+	// Effect is the one that the problem is about; empty: several, or none.
+	Effect string `json:"effect,omitempty"`
 }
 
 // A Section is what stands under one heading of the page, and of status.
@@ -74,6 +77,7 @@ var playbooks = map[string]string{
 	AboutFailing: "effects-failing-long", AboutLate: "stuck", AboutUnregistered: "unmatched",
 	AboutServe: "reconcile-absent", AboutPasses: "reconcile-absent", AboutWebhook: "webhook-disabled", AboutJobs: "jobs",
 	AboutGemini: "unanswered", AboutUnknown: "effects-unknown", AboutUnmatched: "jobs", AboutSettings: "effects-failing",
+	AboutLeftOut: "effects-unknown",
 }
 
 // needsVariables ends the words of a problem of a file's ledger whose command no serve answers.
@@ -124,6 +128,7 @@ func (o *Overview) judge(options Options) {
 		o.Problems[len(o.Problems)-1].Operation = job.Key
 	}
 	o.judgeUnperformable(interval, late, add)
+	o.judgeLeftOut(options, add)
 	o.judgeEffects(options, late, add)
 	o.judgePass(interval, add)
 	o.judgeAnswers(add)

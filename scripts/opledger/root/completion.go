@@ -81,6 +81,7 @@ func complete(cmd *cobra.Command, outside terminal.Environment) {
 		"validate":   fixed("json", "schema"),
 		"retry-on":   fixed("invalid", "truncated"),
 		"outcome":    func(*cobra.Command) []string { return texts(job.NotDone()) },
+		"without":    func(*cobra.Command) []string { return from.effects() },
 		"effect":     func(*cobra.Command) []string { return from.effects() },
 		"job-kind": func(cmd *cobra.Command) (kinds []string) {
 			for _, rec := range from.operations(cmd) {

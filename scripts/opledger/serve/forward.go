@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
@@ -44,7 +45,8 @@ func checkForward(text string, variables []string) error {
 // forwardEntry is what --forward-to stands for, as an entry of OPLEDGER_EFFECTS.
 func forwardEntry(to string) string {
 	quoted, _ := json.Marshal(to) // a text has no error; YAML reads what JSON quotes
-	return fmt.Sprintf("{name: forward, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED], do: http, url: %s}", quoted)
+	return fmt.Sprintf("{name: %s, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED], do: http, url: %s}",
+		overview.ForwardEffect, quoted)
 }
 
 func forwardEffects(to string) string { return "OPLEDGER_EFFECTS=[" + forwardEntry(to) + "]" }

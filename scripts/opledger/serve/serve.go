@@ -132,9 +132,11 @@ func (f *serveFlags) run(cmd *cobra.Command, outside terminal.Environment) (err 
 			return errors.Join(err, s.Close())
 		}
 	}
-	lacks := s.StoreSettings(ctx, "serve")
+	for _, words := range s.StoreSettings(ctx, "serve") {
+		_, _ = fmt.Fprintln(outside.Err, "opledger: "+words) // it is also in the overview
+	}
 	s.StorePause(ctx)
-	for _, found := range slices.Concat(lacks, s.CheckEffects(ctx)) {
+	for _, found := range s.CheckEffects(ctx) {
 		_, _ = fmt.Fprintln(outside.Err, "opledger: "+found.Words) // it is also in the log
 	}
 	withdraw, err := where.Announce(ctx, open.ServeAddress{URL: ports.url(), Key: options.Key})

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	effectsfn "github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/scripts/opledger/overview"
-	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/effect"
@@ -136,26 +134,23 @@ func (i inside) Publish(ctx context.Context, m ledger.Message) error {
 
 // StoreSettings stores what decides what is planned, for commands on the same ledger [L7]. What was
 // stored before and differs is logged: it counts no more. by is what this process is called. Call it
-// before anything says that the server is ready. The error is in the log.
+// before anything says that the server is ready. The errors are in the log.
 //
-// It returns which effects were planned before and are not now, as by a start in a shell without OPLEDGER_EFFECTS: this
-// process says so until it ends. The next start finds its settings stored, so that a second one confirms them.
-func (s *Server) StoreSettings(ctx context.Context, by string) []overview.Unperformable {
-	before := connect.StoreSettings(ctx, s.Ledger, s.settings.Ledger, by, s.options.Log)
-	names := s.settings.Ledger.Lacks(before)
-	if len(names) == 0 {
-		return nil
+// It returns which effects are left out, in words: they were planned before and are not now, as after a start in a
+// shell without OPLEDGER_EFFECTS. The overview says so, too.
+func (s *Server) StoreSettings(ctx context.Context, by string) (leftOut []string) {
+	connect.StoreSettings(ctx, s.Ledger, s.settings.Ledger, by, s.options.Log)
+	all, err := s.Ledger.Effects.LeftOut(ctx)
+	if err != nil {
+		s.options.Log.WarnContext(ctx, "it is not known which effects are left out", "event", "settings", "outcome",
+			"error", "error", err)
 	}
-	effects, them := "the effect", "it"
-	if len(names) > 1 {
-		effects, them = "the effects", "them"
+	for _, effect := range all {
+		if effect.Lasts() && effect.Resolved == nil {
+			leftOut = append(leftOut, overview.LeftOutWords(effect, true))
+		}
 	}
-	lacks := []overview.Unperformable{{Playbook: "effects-unknown", Words: fmt.Sprintf(
-		"%s began without %s %s, which the one before it planned: what ends now is settled without %s; start it again "+
-			"with the OPLEDGER_EFFECTS that it had, or once more without %[4]s if that is meant",
-		by, effects, phrase.Safe(strings.Join(names, ", ")), them)}}
-	s.unperformable.keep(lacks)
-	return lacks
+	return leftOut
 }
 
 // run makes an attempt at an effect. It drops the error, which is in the log and, if it could be

@@ -22,22 +22,7 @@ const defaultTopicTimeout = 2 * time.Second
 // unperformable is what this process cannot perform, for the console and for status.
 type unperformable struct {
 	mu    sync.Mutex
-	kept  []overview.Unperformable // until the process ends
 	found []overview.Unperformable // by the last check
-}
-
-// keep adds what stays until the process ends, and is not checked again.
-func (u *unperformable) keep(lasting []overview.Unperformable) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.kept = append(u.kept, lasting...)
-}
-
-// all returns what is kept, and what was found last.
-func (u *unperformable) all() []overview.Unperformable {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Concat(u.kept, u.found)
 }
 
 func (u *unperformable) get(context.Context) []overview.Unperformable {
@@ -100,10 +85,10 @@ func (s *Server) checkAgain(ctx context.Context) {
 	}
 }
 
-// unable returns what this process cannot do now: write the ledger, as /ready says, what its settings lack since its
-// start, and what CheckEffects found last.
+// unable returns what this process cannot do now: write the ledger, as /ready says, and what
+// CheckEffects found last.
 func (s *Server) unable(ctx context.Context) []overview.Unperformable {
-	found := s.unperformable.all()
+	found := s.unperformable.get(ctx)
 	if err := s.canWrite(ctx); err != nil {
 		found = slices.Concat([]overview.Unperformable{
 			{Words: "the ledger cannot be written: " + oneLine(err), Playbook: "ledger-errors", Unwritten: true},

@@ -117,6 +117,9 @@ func FrozenDocuments() []Frozen {
 				JobKinds: []string{"nightly-*"},
 			}},
 			Values: map[string]string{"OPLEDGER_RETENTION": "336h0m0s"}, StoredBy: "serve", StoredAt: at(1),
+		}, Added: map[string]string{
+			"LeftOut": "lasting: a start was without the effect then; where an older revision has it again, that is known " +
+				"from the rules",
 		}},
 	}
 }

@@ -215,6 +215,47 @@ var operationList = []ledgerTest{
 		f.States, f.Pending = nil, true
 		equal(w, "pending", fmt.Sprint(w.list(f)), "[batches/n09]")
 	}},
+	{"those that ended without an effect while it was left out, the last to end first, across pages [L7]", func(w *world) {
+		from := w.now()
+		w.many(12)
+		out := ledger.LeftOut{Since: from, Rule: ledger.Rule{
+			Name: "archive", On: []operation.State{operation.Succeeded, operation.Failed}, JobKinds: []string{"nightly-*"},
+		}}
+		page := func(f ledger.Filter) (keys []operation.Key) {
+			for f.Limit = 2; ; {
+				page, err := w.ledger().Operations.List(w.ctx, f)
+				if err != nil {
+					w.Fatal(err)
+				}
+				for _, rec := range page.Items {
+					keys = append(keys, rec.Key)
+				}
+				if f.After = page.Next; page.Next.Path == "" {
+					return keys
+				}
+			}
+		}
+		equal(w, "all", fmt.Sprint(page(ledger.Filter{Without: out})), "[batches/n10 batches/n08 batches/n04 batches/n02]")
+		equal(w, "of a state", fmt.Sprint(page(ledger.Filter{Without: out, States: []operation.State{operation.Failed}})),
+			"[batches/n08 batches/n02]")
+		w.name = nameOf(w, "batches/n04")
+		until := w.record().SettledAt
+		out.Until = until
+		equal(w, "until then", fmt.Sprint(page(ledger.Filter{Without: out})), "[batches/n04 batches/n02]")
+		out.Since = until
+		equal(w, "since then", fmt.Sprint(page(ledger.Filter{Without: out})), "[batches/n04]")
+		planned := ledger.Write{
+			Path: ledger.OperationPath(w.name.Key), Token: w.document(ledger.OperationPath(w.name.Key)).Token,
+			Data: w.record().WithEffect("archive", operation.EffectOpen),
+		}
+		if _, err := w.store.Commit(w.ctx, planned); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "once planned", len(page(ledger.Filter{Without: out})), 0)
+		if _, err := w.ledger().Operations.List(w.ctx, ledger.Filter{Without: out, Dead: true, Limit: 1}); err == nil {
+			w.Error("a filter that contradicts itself was accepted")
+		}
+	}},
 	{"the newest ends first, across pages", func(w *world) {
 		w.many(6)
 		w.name = nameOf(w, "batches/n03")

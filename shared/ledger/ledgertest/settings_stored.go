@@ -39,6 +39,16 @@ func (w *world) storeSettings(l *ledger.Ledger, s ledger.StoredSettings) ledger.
 	return before
 }
 
+// leftOut returns the effects that were left out.
+func (w *world) leftOut() []ledger.LeftOut {
+	w.Helper()
+	all, err := w.ledger().Effects.LeftOut(w.ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return all
+}
+
 var settingsStored = join([]ledgerTest{
 	{"what decides what is planned is what the last process stored [L7]", func(w *world) {
 		equal(w, "of a new ledger", w.readSettings().IsZero(), true)
@@ -70,6 +80,76 @@ var settingsStored = join([]ledgerTest{
 		equal(w, "the document", w.document(settingsPath).Token, before)
 		equal(w, "reads", counting.Counts().Gets, 1)
 		equal(w, "writes", counting.Counts().Writes, 0)
+	}},
+	{"an effect that a start leaves out stays so until one has it again, and is known until it is resolved [L7]", func(
+		w *world,
+	) {
+		none := ledger.NewStoredSettings("serve", nil, map[string]string{"OPLEDGER_RETENTION": "336h"})
+		retained := ledger.NewStoredSettings("serve", nil, map[string]string{"OPLEDGER_RETENTION": "48h"})
+		w.storeSettings(w.ledger(), planning("serve", "336h"))
+		equal(w, "with all", len(w.leftOut()), 0)
+		w.storeSettings(w.ledger(), none)
+		first := w.leftOut()
+		equal(w, "left out", len(first), 2)
+		publish := first[1]
+		equal(w, "the second", publish.Rule.Name, "publish")
+		equal(w, "its kinds", len(publish.Rule.JobKinds), 2)
+		equal(w, "by", publish.By, "serve")
+		near(w, "since", w.now().Sub(publish.Since), 0)
+		for _, next := range []ledger.StoredSettings{none, retained, none} {
+			w.store.Advance(time.Minute)
+			w.storeSettings(w.ledger(), next)
+			equal(w, "still", w.leftOut()[1].Since, publish.Since)
+			equal(w, "it lasts", w.leftOut()[1].Lasts(), true)
+		}
+		w.store.Advance(time.Minute)
+		w.storeSettings(w.ledger(), planning("serve", "336h"))
+		equal(w, "since, once planned again", w.leftOut()[1].Since, publish.Since)
+		near(w, "until", w.now().Sub(w.leftOut()[1].Until), 0)
+		w.storeSettings(w.ledger(), none)
+		equal(w, "left out again", w.leftOut()[1].Lasts(), true)
+		stands, err := w.ledger().Effects.ResolveLeftOut(w.ctx, "publish", ledger.Decision{By: "ada", Why: "it moved"})
+		w.must("resolving", err)
+		again, err := w.ledger().Effects.ResolveLeftOut(w.ctx, "publish", ledger.Decision{By: "bob", Why: "it did not"})
+		w.must("resolving again", err)
+		equal(w, "the first stands", again, stands)
+		equal(w, "the decision", *w.leftOut()[1].Resolved, stands)
+		w.storeSettings(w.ledger(), planning("serve", "336h"))
+		equal(w, "resolved and planned", len(w.leftOut()), 1)
+		w.storeSettings(w.ledger(), none)
+		equal(w, "left out once more", w.leftOut()[1].Resolved == nil, true)
+		if _, err := w.ledger().Effects.ResolveLeftOut(w.ctx, "other", ledger.Decision{Why: "x"}); !errors.Is(err,
+			ledger.ErrNotLeftOut) {
+			w.Errorf("of another effect: %v", err)
+		}
+		_, err = w.ledger().Effects.ResolveLeftOut(w.ctx, "page", ledger.Decision{})
+		equal(w, "without a reason", errors.Is(err, ledger.ErrNoReason), true)
+	}},
+	{"what is resolved is forgotten after the retention, and a default rule is missed by no one [L7]", func(w *world) {
+		none, rule := ledger.NewStoredSettings("serve", nil, nil), planning("", "").Rules[1]
+		w.storeSettings(w.ledger(), planning("serve", "336h"))
+		if _, err := w.ledger().StoreSettings(w.ctx, none, rule); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "without the default", len(w.leftOut()), 1)
+		_, err := w.ledger().Effects.ResolveLeftOut(w.ctx, "page", ledger.Decision{By: "ada", Why: "it is not read"})
+		w.must("resolving", err)
+		w.store.Advance(w.ledger().Settings().Retention + time.Hour)
+		w.storeSettings(w.ledger(), ledger.NewStoredSettings("serve", nil, map[string]string{"OPLEDGER_RETENTION": "48h"}))
+		equal(w, "after the retention", len(w.leftOut()), 0)
+	}},
+	{"an older revision that begins with the effect again does not note it, and it is known all the same [L5]", func(
+		w *world,
+	) {
+		w.storeSettings(w.ledger(), planning("serve", "336h"))
+		w.storeSettings(w.ledger(), ledger.NewStoredSettings("serve", nil, nil))
+		older := w.readSettings()
+		older.Rules, older.StoredAt, older.Version = planning("", "").Rules, w.now().Add(time.Minute), older.Version+1
+		doc := w.document(settingsPath)
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: doc.Path, Token: doc.Token, Data: older}); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "until", w.leftOut()[1].Until, older.StoredAt)
 	}},
 	{"what a newer revision stored stays, and is an error [L6]", func(w *world) {
 		w.storeSettings(w.ledger(), planning("serve", "336h"))

@@ -159,7 +159,8 @@ func (p *plans) checkLists(ctx context.Context) {
 		return err
 	})
 	for index, f := range map[string]ledger.Filter{
-		"late": {Late: time.Now(), Limit: 10}, "unregistered": {Unregistered: time.Now(), Limit: 10},
+		"ended": {Without: ledger.LeftOut{Rule: ledger.Rule{Name: "publish"}, Since: time.Now()}, Limit: 10},
+		"late":  {Late: time.Now(), Limit: 10}, "unregistered": {Unregistered: time.Now(), Limit: 10},
 	} {
 		p.check(index, index, func(l *ledger.Ledger) error {
 			_, err := l.Operations.List(ctx, f)

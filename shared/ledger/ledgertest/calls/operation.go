@@ -115,6 +115,16 @@ var operationCalls = []Call{
 		Act: func(w *World) (any, error) {
 			return w.Ledger.Operations.ResolveUnregistered(w.Ctx, key, ledger.Decision{By: "an operator", Why: "it is not ours"})
 		}},
+	{Name: "Effects.ResolveLeftOut", Arrange: leavesOut, Act: func(w *World) (any, error) {
+		return w.Ledger.Effects.ResolveLeftOut(w.Ctx, publish, ledger.Decision{By: "an operator", Why: "it moved"})
+	}},
+	{Name: "StoreSettings/without an effect", Arrange: func(w *World) {
+		_, err := w.Ledger.StoreSettings(w.Context(), ledger.NewStoredSettings("serve", w.Ledger.Settings().Rules, nil))
+		w.must(err)
+	}, Act: func(w *World) (any, error) {
+		_, err := w.Ledger.StoreSettings(w.Ctx, ledger.NewStoredSettings("serve", nil, nil))
+		return nil, err
+	}},
 	{Name: "StoreSettings", Arrange: nothing, Act: func(w *World) (any, error) {
 		_, err := w.Ledger.StoreSettings(w.Ctx, ledger.NewStoredSettings("serve", w.Ledger.Settings().Rules, nil))
 		return nil, err
@@ -241,4 +251,12 @@ var passCalls = []Call{
 		_, err := w.Ledger.Passes.Begin(w.Ctx, time.Minute)
 		return nil, err
 	}, Reads: true, Spares: ledger.PassesCollection},
+}
+
+// leavesOut is a start without any effect, after one with all.
+func leavesOut(w *World) {
+	for _, rules := range [][]ledger.Rule{w.Ledger.Settings().Rules, nil} {
+		_, err := w.Ledger.StoreSettings(w.Context(), ledger.NewStoredSettings("serve", rules, nil))
+		w.must(err)
+	}
 }

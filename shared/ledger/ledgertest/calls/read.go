@@ -28,6 +28,7 @@ func Populate(w *World) {
 	got[ledger.Grant](w)(w.Ledger.Effects.Claim(w.Ctx, nameOf(2).Key, publish))
 	pass := got[*ledger.Lookups](w)(w.Ledger.Passes.Begin(w.Ctx, time.Minute))
 	w.must(pass.Report(w.Ctx, ledger.Pass{Outcome: ledger.PassDone}))
+	leavesOut(w)
 	lease := w.Lease
 	split(w)
 	got[ledger.Advanced](w)(w.Ledger.Jobs.Advance(w.Ctx, nightly))
@@ -51,6 +52,11 @@ func reading[T any](name string, read func(ctx context.Context, l *ledger.Ledger
 func (c Call) sparing(collection string) Call {
 	c.Spares = collection
 	return c
+}
+
+// withoutAudit is an effect that no operation has.
+func withoutAudit() ledger.LeftOut {
+	return ledger.LeftOut{Rule: ledger.Rule{Name: "audit", On: []operation.State{operation.Succeeded}}}
 }
 
 // later is a time at which all is due.
@@ -85,6 +91,13 @@ func readCalls() []Call {
 		}),
 		reading("Operations.List/of dead ones", func(c ctx, l l) (ledger.Page[record], error) {
 			return l.Operations.List(c, ledger.Filter{Dead: true, Limit: 10})
+		}),
+		reading("Operations.List/of those without an effect", func(c ctx, l l) (ledger.Page[record], error) {
+			return l.Operations.List(c, ledger.Filter{Without: withoutAudit(), Limit: 10})
+		}),
+		reading("Effects.LeftOut", func(c ctx, l l) ([]ledger.LeftOut, error) { return l.Effects.LeftOut(c) }),
+		reading("Effects.FindLeftOut", func(c ctx, l l) (ledger.LeftOut, error) {
+			return l.Effects.FindLeftOut(c, alarm)
 		}),
 		reading("Operations.Count", func(c ctx, l l) (ledger.Total, error) {
 			return l.Operations.Count(c, ledger.Filter{Dead: true})
