@@ -21,18 +21,20 @@ func Duration(text string) error {
 
 // OneOf lists the words to choose from: "RUNNING, FAILED or EXPIRED".
 func OneOf[Word ~string](words []Word) string {
-	var list strings.Builder
-	for i, word := range words {
-		switch {
-		case i == 0:
-		case i == len(words)-1:
-			list.WriteString(" or ")
-		default:
-			list.WriteString(", ")
-		}
-		list.WriteString(string(word))
+	texts, last := Texts(words), len(words)-1
+	if last < 1 {
+		return strings.Join(texts, "")
 	}
-	return list.String()
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
+}
+
+// Texts returns the words as texts.
+func Texts[Word ~string](words []Word) []string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return texts
 }
 
 // DidYouMean returns "; did you mean WORD?" with the known word that is Nearest, or nothing. It

@@ -190,34 +190,21 @@ func (v view) unpacked(digit func(byte) int, bits, skip, shortest int) view {
 
 // base64Digit returns the value of a digit of base64, in either of its alphabets, or -1.
 func base64Digit(b byte) int {
-	switch {
-	case 'A' <= b && b <= 'Z':
-		return int(b - 'A')
-	case 'a' <= b && b <= 'z':
-		return int(b-'a') + 26
-	case '0' <= b && b <= '9':
-		return int(b-'0') + 52
-	case b == '+', b == '-':
-		return 62
-	case b == '/', b == '_':
-		return 63
-	default:
-		return -1
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	if i := strings.IndexByte("-_", b); i >= 0 { // of the alphabet for URLs
+		return len(digits) - 2 + i
 	}
+	return strings.IndexByte(digits, b)
 }
 
 // hexDigit returns the value of a hexadecimal digit, or -1.
 func hexDigit(b byte) int {
-	switch {
-	case '0' <= b && b <= '9':
-		return int(b - '0')
-	case 'a' <= b && b <= 'f':
-		return int(b-'a') + 10
-	case 'A' <= b && b <= 'F':
-		return int(b-'A') + 10
-	default:
-		return -1
+	const digits = "0123456789abcdefABCDEF"
+	i := strings.IndexByte(digits, b)
+	if i > 15 {
+		i -= 6
 	}
+	return i
 }
 
 func alphanumeric(b byte) bool {

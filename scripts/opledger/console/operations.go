@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -188,9 +189,10 @@ func (p operationsPage) check(now time.Time) (since time.Time, err error) {
 	is := func(value string) func(choice) bool { return func(c choice) bool { return c.Value == value } }
 	switch {
 	case p.State != "" && !p.State.Known():
-		return since, bad("state: %q is not one of %s", p.State, listed(p.States))
+		return since, bad("state: %q is not one of %s", p.State, strings.Join(diag.Texts(p.States), ", "))
 	case p.Filter.Collection != "" && !slices.Contains(p.Collections, p.Filter.Collection):
-		return since, bad("collection: %q is not one of %s", p.Filter.Collection, listed(p.Collections))
+		return since, bad("collection: %q is not one of %s", p.Filter.Collection,
+			strings.Join(diag.Texts(p.Collections), ", "))
 	case !matchable(p.Filter.JobKind):
 		return since, bad("job kind: %q is no pattern such as nightly-*", p.Filter.JobKind)
 	case !slices.ContainsFunc(showChoices, is(p.Show)):
@@ -206,15 +208,6 @@ func (p operationsPage) check(now time.Time) (since time.Time, err error) {
 	}
 	d, err := time.ParseDuration(p.Since)
 	return now.Add(-d), err
-}
-
-// listed are words with commas between them.
-func listed[T ~string](all []T) string {
-	words := make([]string, len(all))
-	for i, word := range all {
-		words[i] = string(word)
-	}
-	return strings.Join(words, ", ")
 }
 
 func matchable(pattern string) bool {

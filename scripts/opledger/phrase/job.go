@@ -6,6 +6,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/operation"
@@ -200,11 +201,7 @@ func WaitsFor(w job.Wait) string {
 
 // Redriven says which requests of a job another one has, and by whose decision.
 func Redriven(r job.Redrive) string {
-	words := make([]string, len(r.Outcomes))
-	for i, outcome := range r.Outcomes {
-		words[i] = string(outcome)
-	}
-	return strings.Join(words, ", ") + "; " + Abandoned(&r.Decided)
+	return strings.Join(diag.Texts(r.Outcomes), ", ") + "; " + Abandoned(&r.Decided)
 }
 
 // Used are the numbers of what the next batch lacks: " (2.9 M tokens of gemini-3.5-flash are reserved, of 3.0 M tokens;

@@ -73,14 +73,14 @@ func complete(cmd *cobra.Command, outside terminal.Environment) {
 	outside.Err = io.Discard // a note would stand in the middle of the command line
 	from := proposer{outside}
 	flags := map[string]proposal{
-		"state":      func(*cobra.Command) []string { return texts(operation.States()) },
-		"collection": func(*cobra.Command) []string { return texts(open.Collections()) },
+		"state":      func(*cobra.Command) []string { return diag.Texts(operation.States()) },
+		"collection": func(*cobra.Command) []string { return diag.Texts(open.Collections()) },
 		"faults":     fixed("none", "normal", "harsh"),
 		"kind":       fixed("results", "failed", "unmatched"),
 		"by":         fixed("kind", "model"),
 		"validate":   fixed("json", "schema"),
 		"retry-on":   fixed("invalid", "truncated"),
-		"outcome":    func(*cobra.Command) []string { return texts(job.NotDone()) },
+		"outcome":    func(*cobra.Command) []string { return diag.Texts(job.NotDone()) },
 		"without":    func(*cobra.Command) []string { return from.effects() },
 		"effect":     func(*cobra.Command) []string { return from.effects() },
 		"job-kind": func(cmd *cobra.Command) (kinds []string) {
@@ -154,14 +154,6 @@ func distinctWith(before string, values []string) []string {
 		}
 	}
 	return distinct
-}
-
-func texts[Word ~string](words []Word) []string {
-	all := make([]string, len(words))
-	for i, word := range words {
-		all[i] = string(word)
-	}
-	return all
 }
 
 // A proposer finds what can be proposed.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/root"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/commandtest"
 )
@@ -18,12 +19,12 @@ func TestCompletion(t *testing.T) {
 	f := commandtest.NewFile(t)
 	f.Register("batches/a", "batches/b")
 	variables := []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: log}]"}
-	states := root.Texts(operation.States())
+	states := diag.Texts(operation.States())
 	for line, want := range map[string][]string{
 		"list --state ":                  states,
 		"list --state FAILED,":           withPrefix("FAILED,", states),
 		"replay --dead --state ":         states,
-		"list --collection ":             append(root.Texts(operation.Collections()), "jobs"),
+		"list --collection ":             append(diag.Texts(operation.Collections()), "jobs"),
 		"results x --kind ":              {"results", "failed", "unmatched"},
 		"submit job --retry-on invalid,": {"invalid,invalid", "invalid,truncated"},
 		"submit job --validate ":         {"json", "schema"},
