@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,10 +198,7 @@ func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string
 }
 
 func leaseOf(effect Effect, rec operation.Record, seized bool) Lease {
-	var failing Failing
-	if effect.Failing != nil {
-		failing = *effect.Failing
-	}
+	failing := cmp.Or(effect.Failing, &Failing{})
 	return Lease{
 		Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
 		Attempt: effect.Attempts, Seized: seized, FailingSince: failing.Since,

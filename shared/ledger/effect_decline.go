@@ -22,9 +22,7 @@ func (l Effects) Decline(ctx context.Context, key operation.Key, name string) (V
 			return nil
 		}
 		effect.Unanswered = 0
-		if soon := l.next(now, 1); soon.Before(effect.DueAt) {
-			effect.DueAt = soon
-		}
+		effect.DueAt = operation.Earlier(effect.DueAt, l.next(now, 1))
 		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,10 +102,7 @@ func (l Effects) Release(ctx context.Context, lease Lease, cause error, retryAft
 // fail counts one more failed attempt.
 func (e *Effect) fail(cause error, read Snapshot) {
 	now := operation.Instant(read.ReadTime)
-	failing := Failing{Since: now}
-	if e.Failing != nil {
-		failing = *e.Failing
-	}
+	failing := *cmp.Or(e.Failing, &Failing{Since: now})
 	notAfter(now, &failing.Since)
 	failing.Times++
 	failing.Last = now

@@ -78,12 +78,7 @@ func (i Intent) Waiting() bool { return i.State == IntentOpen || i.State == Inte
 
 // AttemptedAt is when a submitter last announced a submission: the later of CreatedAt and
 // RenewedAt.
-func (i Intent) AttemptedAt() time.Time {
-	if i.RenewedAt.After(i.CreatedAt) {
-		return i.RenewedAt
-	}
-	return i.CreatedAt
-}
+func (i Intent) AttemptedAt() time.Time { return operation.Later(i.CreatedAt, i.RenewedAt) }
 
 // ErrNoIntent: the ledger does not know the correlation id.
 var ErrNoIntent = errors.New("the ledger has no such intent")

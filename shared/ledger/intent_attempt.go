@@ -60,11 +60,7 @@ func (i Intent) ToList(leapt, now time.Time) bool {
 
 // attemptOver returns from when on the last attempt is over, on a clock that leapt last at leapt.
 func (i Intent) attemptOver(leapt time.Time) time.Time {
-	from := i.AttemptedAt()
-	if leapt.After(from) {
-		from = operation.Instant(leapt)
-	}
-	return from.Add(attemptOver)
+	return operation.Later(i.AttemptedAt(), operation.Instant(leapt)).Add(attemptOver)
 }
 
 // Unlisted returns d with ListedAt set, to be stored. The pass began at now, read Gemini's list to its

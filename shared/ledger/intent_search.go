@@ -76,9 +76,7 @@ func (i Intent) SearchOver(now time.Time) bool {
 func (l *protocol) nextSearch(intent Intent, now time.Time) time.Time {
 	news := intent.AbandonedAt
 	for _, kept := range intent.Names {
-		if kept.At.After(news) {
-			news = kept.At
-		}
+		news = operation.Later(news, kept.At)
 	}
 	if intent.SearchOver(now) {
 		return time.Time{}

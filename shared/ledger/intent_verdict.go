@@ -75,11 +75,7 @@ func (l *protocol) waiting(intent Intent, listable bool, leapt, now time.Time) I
 	if !listable {
 		return intent
 	}
-	intent.WaitUntil = intent.attemptOver(leapt)
-	if intent.WaitUntil.Before(now) {
-		intent.WaitUntil = operation.Instant(now)
-	}
-	intent.WaitUntil = intent.WaitUntil.Add(l.settings.Interval)
+	intent.WaitUntil = dueFrom(intent.attemptOver(leapt), now).Add(l.settings.Interval)
 	intent.WaitFor = intent.WaitUntil.Sub(now).Round(time.Second)
 	return intent
 }
@@ -87,12 +83,7 @@ func (l *protocol) waiting(intent Intent, listable bool, leapt, now time.Time) I
 // attemptedBy returns the intent with its last attempt no later than at.
 func (i Intent) attemptedBy(at time.Time) Intent {
 	attempt := i.attempt()
-	if i.CreatedAt.After(at) {
-		i.CreatedAt = at
-	}
-	if i.RenewedAt.After(at) {
-		i.RenewedAt = at
-	}
+	notAfter(at, &i.CreatedAt, &i.RenewedAt)
 	i.Attempt = &IntentAttempt{ID: attempt.ID, At: i.AttemptedAt()}
 	return i
 }

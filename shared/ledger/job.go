@@ -104,33 +104,35 @@ func (l jobsReader) Part(ctx context.Context, key operation.Key) (StoredPart, St
 
 // Parts returns a page of a job's parts, in the order of their numbers.
 func (l jobsReader) Parts(ctx context.Context, key operation.Key, after Cursor, limit int) (Page[StoredPart], error) {
-	page, err := find(ctx, l.store, queryParts(key, FieldCreatedAt, after, limit), readPart)
-	if err != nil {
-		return page, fmt.Errorf("reading the parts of %s: %w", key, err)
-	}
-	return page, nil
+	return l.parts(ctx, key, FieldCreatedAt, after, limit)
 }
 
 // OpenParts returns a page of the parts that are neither consumed, dropped nor released, the oldest first.
 func (l jobsReader) OpenParts(
 	ctx context.Context, key operation.Key, after Cursor, limit int,
 ) (Page[StoredPart], error) {
-	page, err := find(ctx, l.store, queryParts(key, FieldWaiting, after, limit), readPart)
+	return l.parts(ctx, key, FieldWaiting, after, limit)
+}
+
+func (l *protocol) parts(
+	ctx context.Context, key operation.Key, by string, after Cursor, limit int,
+) (Page[StoredPart], error) {
+	page, err := find(ctx, l.store, queryParts(key, by, after, limit), readPart)
 	if err != nil {
-		return page, fmt.Errorf("reading the open parts of %s: %w", key, err)
+		return page, fmt.Errorf("reading the parts of %s by %s: %w", key, by, err)
 	}
 	return page, nil
 }
 
-// writeJob returns the write of a job. Every job is written through it.
-func writeJob(j StoredJob) Write {
+// Write returns the write of the job as it was changed since it was read. Every job is written through it.
+func (j StoredJob) Write() Write {
 	j.Schema = max(j.Schema, jobSchema)
 	j.Version++
 	return Write{Path: j.doc.Path, Token: j.doc.Token, Data: j.Job}
 }
 
-// writePart returns the write of a part. Every part is written through it.
-func writePart(p StoredPart) Write {
+// Write returns the write of the part as it was changed since it was read. Every part is written through it.
+func (p StoredPart) Write() Write {
 	p.Schema = max(p.Schema, jobSchema)
 	p.Version++
 	return Write{Path: p.doc.Path, Token: p.doc.Token, Data: p.Part}

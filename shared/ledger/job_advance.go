@@ -160,13 +160,13 @@ func (l *protocol) advance(
 		return step, next, nil, err
 	}
 	j.Job = step.Job
-	writes = append(writes, writeJob(j))
+	writes = append(writes, j.Write())
 	for _, p := range step.Parts {
 		doc, known := docs[p.Key]
 		if !known {
 			doc = Document{Path: partPath(p.Key)}
 		}
-		writes = append(writes, writePart(StoredPart{Part: p, doc: doc}))
+		writes = append(writes, StoredPart{Part: p, doc: doc}.Write())
 	}
 	planned, messages, err := l.planSteps(ctx, step, snapshot.Documents[2], now)
 	if err != nil {
@@ -249,7 +249,7 @@ func (l *protocol) close(ctx context.Context, key operation.Key) (messages []Mes
 			}
 		}
 		messages = tidy.messages
-		return l.commit(ctx, append(tidy.writes, writeJob(j))...) // last: it says that all parts have it
+		return l.commit(ctx, append(tidy.writes, j.Write())...) // last: it says that all parts have it
 	})
 	return messages, recorded, err
 }
@@ -265,7 +265,7 @@ func (l *protocol) expireParts(ctx context.Context, key operation.Key, expire ti
 		for _, p := range page.Items {
 			if p.ExpireAt.IsZero() {
 				p.ExpireAt = expire
-				writes = append(writes, writePart(p))
+				writes = append(writes, p.Write())
 			}
 		}
 		if len(writes) > 0 {
@@ -283,13 +283,9 @@ func (l *protocol) expireParts(ctx context.Context, key operation.Key, expire ti
 // created, whatever the store's clock was since: else its effects would be withheld [L3, J8].
 func ended(j job.Job) operation.Event {
 	state, why := j.Verdict()
-	at := j.SteppedAt
-	if at.Before(j.CreatedAt) {
-		at = j.CreatedAt
-	}
 	e := operation.Event{
 		Name: operation.Name{Key: j.Key, Resource: string(j.Key)}, DeliveryID: "job-end", Source: operation.Reconcile,
-		State: state, UpdateTime: at,
+		State: state, UpdateTime: operation.Later(j.SteppedAt, j.CreatedAt),
 		Result: operation.Result{
 			ErrorMessage: why,
 			Counts:       &operation.Counts{Total: j.Input.Requests, Succeeded: j.Counts.Done, Failed: j.Counts.NotDone()},

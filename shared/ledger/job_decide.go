@@ -81,7 +81,7 @@ func (l Jobs) Alerted(ctx context.Context, key operation.Key, since time.Time) e
 		hold := *j.Hold
 		hold.Alerted = true
 		j.Hold = &hold
-		return l.commit(ctx, writeJob(j))
+		return l.commit(ctx, j.Write())
 	})
 }
 
@@ -101,7 +101,7 @@ func (l Jobs) decide(
 		case j.Phase == job.Finishing || j.Phase == job.Ended:
 			return fmt.Errorf("%w: its batches have all ended", ErrSettled)
 		}
-		return l.commit(ctx, writeJob(j))
+		return l.commit(ctx, j.Write())
 	})
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (l Jobs) Release(ctx context.Context, part operation.Key, d Decision) (oper
 		}
 		p.Released = d.at(now)
 		stands = *p.Released
-		return l.commit(ctx, writePart(p))
+		return l.commit(ctx, p.Write())
 	})
 	if err != nil {
 		return stands, err

@@ -23,11 +23,11 @@ type Listed struct {
 // intervals have passed without another call. It returns the job that has waited longest for room, where there is some.
 func (l Jobs) CountListed(ctx context.Context, began time.Time, listed []Listed) (next operation.Key, err error) {
 	err = l.retry(ctx, "counting the batches of others", func(int) error {
-		stored, snapshot, err := l.running(ctx)
+		stored, doc, now, err := l.running(ctx)
 		if err != nil {
 			return err
 		}
-		s, now := stored.without("", nil, true), operation.Instant(snapshot.ReadTime)
+		s := stored.without("", nil, true)
 		s.Schema, s.Version, s.Others, s.ListedAt = max(s.Schema, jobSchema), s.Version+1, 0, now
 		models := map[string]bool{}
 		for _, b := range listed {
@@ -48,7 +48,6 @@ func (l Jobs) CountListed(ctx context.Context, began time.Time, listed []Listed)
 		if known && !noted {
 			return nil
 		}
-		doc := snapshot.Documents[0]
 		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: s})
 	})
 	return next, err

@@ -53,8 +53,8 @@ func (s RunningBatches) allowed(model string, settings Settings, now time.Time) 
 
 // Allowed returns what Gemini takes at once of the model with this name, as far as it is known.
 func (l Jobs) Allowed(ctx context.Context, model string) (job.Allowed, error) {
-	s, snapshot, err := l.running(ctx)
-	return s.allowed(job.ModelName(model), l.settings, operation.Instant(snapshot.ReadTime)), err
+	s, _, now, err := l.running(ctx)
+	return s.allowed(job.ModelName(model), l.settings, now), err
 }
 
 // TooLarge decides, after Gemini has refused the batch of a part with 429, whether that is above what it takes at once
@@ -63,11 +63,11 @@ func (l Jobs) Allowed(ctx context.Context, model string) (job.Allowed, error) {
 // the model may hold, of all jobs, once an hour at most. A part of a hundred requests is never too large by that.
 func (l Jobs) TooLarge(ctx context.Context, of job.Job, p job.Part) (large bool, err error) {
 	err = l.retry(ctx, "comparing "+string(p.Key)+" with the quota", func(int) error {
-		stored, snapshot, err := l.running(ctx)
+		stored, doc, now, err := l.running(ctx)
 		if err != nil {
 			return err
 		}
-		s, now := stored.without("", nil, true), operation.Instant(snapshot.ReadTime)
+		s := stored.without("", nil, true)
 		model := job.ModelName(of.Options.Model)
 		m := s.Models[model]
 		half, divisible := of.Halve(p)
@@ -83,7 +83,7 @@ func (l Jobs) TooLarge(ctx context.Context, of job.Job, p job.Part) (large bool,
 			m, large = ModelQuota{PerBatch: half, HalvedAt: now}, true
 		}
 		s.Models[model] = m
-		return l.commit(ctx, s.changed(stored, snapshot.Documents[0])...)
+		return l.commit(ctx, s.changed(stored, doc)...)
 	})
 	return large, err
 }

@@ -51,5 +51,5 @@ func (r Redriving) write(docs []Document, by operation.Key, now time.Time) ([]Wr
 	if err := before.Redriven(job.Redrive{Job: by, Outcomes: r.Outcomes, Decided: *r.at(now)}); err != nil {
 		return nil, err
 	}
-	return []Write{writeJob(before)}, nil
+	return []Write{before.Write()}, nil
 }

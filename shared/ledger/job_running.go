@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -325,15 +324,10 @@ func (s RunningBatches) changed(stored RunningBatches, doc Document) []Write {
 
 // Running returns the batches that count as running, of all jobs.
 func (l jobsReader) Running(ctx context.Context) (RunningBatches, error) {
-	s, _, err := l.running(ctx)
+	s, _, _, err := l.running(ctx)
 	return s, err
 }
 
-func (l *protocol) running(ctx context.Context) (RunningBatches, Snapshot, error) {
-	snapshot, err := l.store.Get(ctx, runningPath)
-	if err != nil {
-		return RunningBatches{}, Snapshot{}, fmt.Errorf("reading the batches that run: %w", err)
-	}
-	s, err := decode(snapshot.Documents[0], func(RunningBatches) Path { return runningPath })
-	return s, snapshot, err
+func (l *protocol) running(ctx context.Context) (RunningBatches, Document, time.Time, error) {
+	return readOne[RunningBatches](ctx, l.store, runningPath, "the batches that run")
 }

@@ -31,12 +31,12 @@ func (l Jobs) Cut(
 			if p.Number == 1 && j.Options.Pilot > 0 {
 				next.Pilot, p.WaitingSince = r.Requests, j.CreatedAt
 			}
-			parts = append(parts, writePart(StoredPart{Part: p, doc: Document{Path: partPath(p.Key)}}))
+			parts = append(parts, StoredPart{Part: p, doc: Document{Path: partPath(p.Key)}}.Write())
 		}
 		if done {
 			next.Phase = job.Running
 		}
-		cut = writeJob(next)
+		cut = next.Write()
 		return append([]Write{cut}, parts...)
 	}, func(doc Document) (bool, error) {
 		stored, err := readJob(doc)
@@ -53,7 +53,7 @@ func (l Jobs) Cut(
 //
 // Errors: ErrLeaseLost; ErrContention, where the part has changed since it was read; else as Ingest.
 func (l Jobs) Save(ctx context.Context, lease Lease, p StoredPart) (StoredPart, error) {
-	write := writePart(p)
+	write := p.Write()
 	doc, err := l.held(ctx, lease, "recording part "+string(p.Key), p.doc, func(Snapshot) []Write {
 		return []Write{write}
 	}, func(doc Document) (bool, error) {
@@ -96,16 +96,6 @@ func (l *protocol) held(
 		return nil
 	}, doc.Path)
 	return doc, err
-}
-
-// Write returns the write of the part as it was changed since it was read, for a handler to return.
-func (p StoredPart) Write() Write {
-	return writePart(p)
-}
-
-// Write returns the write of the job as it was changed since it was read, for a handler to return.
-func (j StoredJob) Write() Write {
-	return writeJob(j)
 }
 
 // Announce records the intent of a part's batch before its creation, and decides whether the caller may

@@ -99,7 +99,7 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 			Key: r.Key, Options: r.Options, Input: r.Input, Storage: r.Storage, JobKind: r.JobKind, Phase: job.Splitting,
 			Redrives: r.Redrive.Of, CreatedAt: now, SteppedAt: now, Price: l.settings.Prices.Of(r.Options.Model),
 		}}
-		plan := writeJob(j)
+		plan := j.Write()
 		redriven, err := r.Redrive.write(docs[2:], r.Key, now)
 		if err != nil {
 			return err

@@ -27,5 +27,5 @@ func (c *ingestion) twin(ctx context.Context, e operation.Event, at reading) ([]
 		return nil, err
 	}
 	j.Twins++
-	return []Write{writeJob(j)}, nil
+	return []Write{j.Write()}, nil
 }

@@ -20,10 +20,7 @@ func steady(leapt, now time.Time, d time.Duration) bool { return leapt.IsZero() 
 // since returns the time from t to the read, of which only the time since the last leap of the
 // store's clock counts [S4, R4].
 func (s Snapshot) since(t time.Time) time.Duration {
-	if s.Leapt.After(t) {
-		t = s.Leapt
-	}
-	return s.ReadTime.Sub(t)
+	return s.ReadTime.Sub(operation.Later(t, s.Leapt))
 }
 
 // Leapt returns when the store's clock leapt last, as it was known when the pass began; zero: never.
@@ -127,10 +124,7 @@ func (l *protocol) effectBack(doc Document, now time.Time) (Write, bool, error) 
 	for i := range effect.History {
 		notAfter(now, &effect.History[i].Began, &effect.History[i].Ended)
 	}
-	effect.DueAt = effect.ClaimableAt
-	if effect.DueAt.Before(now) {
-		effect.DueAt = now
-	}
+	effect.DueAt = operation.Later(effect.ClaimableAt, now)
 	return l.writeEffect(doc, effect), !effect.DueAt.Equal(before), nil
 }
 

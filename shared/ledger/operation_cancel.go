@@ -21,9 +21,7 @@ func (l Operations) RequestCancel(ctx context.Context, key operation.Key, d Deci
 			if rec.Settled() {
 				return nil, fmt.Errorf("%w: it is %s", ErrSettled, rec.State)
 			}
-			if soon := l.next(now, 1); rec.DueAt.After(soon) {
-				rec.DueAt = soon
-			}
+			rec.DueAt = operation.Earlier(rec.DueAt, l.next(now, 1))
 			return &rec.CancelRequested, nil
 		})
 }

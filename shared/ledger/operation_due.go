@@ -90,13 +90,7 @@ func (l *protocol) nextLookUp(d DueOperation, passStart time.Time) time.Time {
 		wait = min(max(wait, passStart.Sub(rec.Submitted())/lookUpParts), l.settings.LookupMaxInterval)
 	}
 	soonest, due := l.nextAfter(passStart, l.settings.Interval), l.nextAfter(passStart, wait)
-	if stuck := l.nextStuck(rec); stuck.Before(due) {
-		due = stuck
-	}
-	if due.Before(soonest) {
-		due = soonest
-	}
-	return due
+	return operation.Later(soonest, operation.Earlier(due, l.nextStuck(rec)))
 }
 
 // next returns when a document that this pass processes is due again: intervals after the pass began,

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -293,16 +292,12 @@ func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 // none has ended, or none since an older revision, which keeps no Pass, removed its marks. The error
 // is a [Broken] where the document cannot be read, and then the time is there; else the store's.
 func (l passesReader) Last(ctx context.Context) (last Pass, now time.Time, err error) {
-	snapshot, err := l.store.Get(ctx, marksPath)
-	if err != nil {
-		return Pass{}, time.Time{}, fmt.Errorf("reading how the last pass ended: %w", err)
-	}
-	marks, err := decode(snapshot.Documents[0], func(Marks) Path { return marksPath })
+	marks, _, now, err := readOne[Marks](ctx, l.store, marksPath, "how the last pass ended")
 	if err == nil && marks.Last != nil {
 		last = *marks.Last
 		last.Unanswered, last.WrongSecret = unansweredOf(marks), wrongSecretOf(marks)
 		last.SecretFitsAt = marks.SecretFitsAt
 		last.NoWebhook = !marks.NoWebhookAt.IsZero() && marks.NoWebhookAt.Equal(last.Began)
 	}
-	return last, operation.Instant(snapshot.ReadTime), err
+	return last, now, err
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -98,11 +97,5 @@ func (l passesReader) Refusals(ctx context.Context) (Refusals, error) {
 }
 
 func (l *protocol) readRefusals(ctx context.Context) (Refusals, Document, time.Time, error) {
-	snapshot, err := l.store.Get(ctx, refusalsPath)
-	if err != nil {
-		return Refusals{}, Document{}, time.Time{}, fmt.Errorf("reading what the webhook refused: %w", err)
-	}
-	doc := snapshot.Documents[0]
-	stored, err := decode(doc, func(Refusals) Path { return refusalsPath })
-	return stored, doc, operation.Instant(snapshot.ReadTime), err
+	return readOne[Refusals](ctx, l.store, refusalsPath, "what the webhook refused")
 }

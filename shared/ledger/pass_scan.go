@@ -126,8 +126,5 @@ func behindPass(start time.Time) time.Time { return start.Add(time.Microsecond) 
 // dueFrom returns when a document becomes due that would have been due at due: not before now, where passes
 // may have read already.
 func dueFrom(due, now time.Time) time.Time {
-	if due.Before(now) {
-		due = now
-	}
-	return operation.Instant(due)
+	return operation.Instant(operation.Later(due, now))
 }

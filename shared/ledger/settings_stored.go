@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -101,11 +100,5 @@ func ReadSettings(ctx context.Context, store Store) (StoredSettings, error) {
 }
 
 func readSettings(ctx context.Context, store Store) (StoredSettings, Document, time.Time, error) {
-	snapshot, err := store.Get(ctx, settingsPath)
-	if err != nil {
-		return StoredSettings{}, Document{}, time.Time{}, fmt.Errorf("reading the ledger's settings: %w", err)
-	}
-	doc := snapshot.Documents[0]
-	stored, err := decode(doc, func(StoredSettings) Path { return settingsPath })
-	return stored, doc, operation.Instant(snapshot.ReadTime), err
+	return readOne[StoredSettings](ctx, store, settingsPath, "the ledger's settings")
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A Page is a part of a query's result, in the query's order.
@@ -46,6 +48,18 @@ func broken(d Document, err error) Broken {
 		return already
 	}
 	return Broken{Path: d.Path, Err: err}
+}
+
+// readOne reads a document that its path identifies, and the store's time. what names it in an error.
+func readOne[T any](ctx context.Context, store Store, path Path, what string) (T, Document, time.Time, error) {
+	var stored T
+	snapshot, err := store.Get(ctx, path)
+	if err != nil {
+		return stored, Document{}, time.Time{}, fmt.Errorf("reading %s: %w", what, err)
+	}
+	doc := snapshot.Documents[0]
+	stored, err = decode(doc, func(T) Path { return path })
+	return stored, doc, operation.Instant(snapshot.ReadTime), err
 }
 
 // decode decodes a document, and checks that its path is that of the key that it holds. One that

@@ -69,6 +69,22 @@ func Instant(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
+// Later returns the later one of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Earlier returns the earlier one of two times.
+func Earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // Missing reports whether a time was not given. A missing time may also arrive as 1970 [M4].
 func Missing(t time.Time) bool { return t.Unix() <= 0 }
 

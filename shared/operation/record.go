@@ -130,21 +130,11 @@ type Record struct {
 
 // Submitted returns when the operation was submitted, and at the latest when the ledger first saw
 // it: a submitter's clock that runs ahead postpones neither a look-up nor an alert [R1, R4].
-func (r Record) Submitted() time.Time {
-	if r.SubmittedAt.After(r.CreatedAt) {
-		return r.CreatedAt
-	}
-	return r.SubmittedAt
-}
+func (r Record) Submitted() time.Time { return Earlier(r.SubmittedAt, r.CreatedAt) }
 
 // PendingSince returns from when on it counts whether the operation is pending for too long: since it was
 // submitted; a job since its last step [R4].
-func (r Record) PendingSince() time.Time {
-	if since := r.Submitted(); !r.SteppedAt.After(since) {
-		return since
-	}
-	return r.SteppedAt
-}
+func (r Record) PendingSince() time.Time { return Later(r.Submitted(), r.SteppedAt) }
 
 // ReportedUnfinished reports whether Gemini has said that the operation had not ended: its state is
 // not that of a registration, or came with a time.

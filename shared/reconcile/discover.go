@@ -119,11 +119,8 @@ const maxClockSkew = time.Hour
 // before its batch is created, and is usually searched for as long as this. Where passes could not
 // ask Gemini it is longer, and then since is when the oldest intent was recorded.
 func (p *pass) oldest(since time.Time) time.Time {
-	oldest := p.start.Add(-p.Ledger.Intents.GiveUpAnyway() - ledger.SearchFor)
-	if since = since.Add(-maxClockSkew); since.Before(oldest) {
-		return since
-	}
-	return oldest
+	return operation.Earlier(
+		p.start.Add(-p.Ledger.Intents.GiveUpAnyway()-ledger.SearchFor), since.Add(-maxClockSkew))
 }
 
 // search lists Gemini's batches and handles those that the ledger needs. since is when the oldest

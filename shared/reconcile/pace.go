@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // The rate of requests to Gemini, per second. Gemini documents no limit, so the rate adapts. Every answer
@@ -131,9 +132,7 @@ func (p *pacer) slowDown(after time.Duration) {
 	if time.Since(p.until) >= p.mean {
 		p.limiter.SetLimit(max(p.limiter.Limit()/2, leastRate))
 	}
-	if until := time.Now().Add(after); until.After(p.until) {
-		p.until = until
-	}
+	p.until = operation.Later(p.until, time.Now().Add(after))
 }
 
 // note calls answered or slowDown, by the error of a request.

@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // overviewPage is what overview.html shows.
@@ -272,9 +273,7 @@ func failureGroups(
 
 func newestDeath(groups []phrase.FailureGroup) (at time.Time) {
 	for _, g := range groups {
-		if g.Newest.After(at) {
-			at = g.Newest
-		}
+		at = operation.Later(at, g.Newest)
 	}
 	return at
 }

@@ -175,9 +175,7 @@ func (s *resolveSelection) noneUnregistered(ctx context.Context, a *actions.Acti
 	err = open.EachPage(ctx, a.Ledger, filter, func(page ledger.Page[operation.Record]) error {
 		waiting += len(page.Items)
 		for _, rec := range page.Items {
-			if rec.CreatedAt.Before(first) {
-				first = rec.CreatedAt
-			}
+			first = operation.Earlier(first, rec.CreatedAt)
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Failure is why an effect is dead, without how often it had failed before: the same words for every
@@ -46,9 +47,7 @@ func GroupFailures(effects []ledger.Effect) []FailureGroup {
 		g := groups[Failure(e)]
 		g.Failure, g.Contains = Failure(e), contained(e)
 		g.Count++
-		if e.DiedAt.After(g.Newest) {
-			g.Newest = e.DiedAt
-		}
+		g.Newest = operation.Later(g.Newest, e.DiedAt)
 		groups[g.Failure] = g
 	}
 	sorted := slices.AppendSeq([]FailureGroup{}, maps.Values(groups))

@@ -130,18 +130,23 @@ func pages[T any](
 	}
 }
 
-func (g *grouping) readDead(ctx context.Context) error {
-	return pages(g, &g.Partial, func(
-		after ledger.Cursor, limit int,
-	) (page ledger.Page[ledger.Effect], err error) {
-		records, err := g.reading.Operations.List(ctx, ledger.Filter{Dead: true, After: after, Limit: limit})
-		if err != nil {
-			return page, err
-		}
-		page.Next = records.Next
-		page.Items, page.Broken, err = g.reading.Effects.Dead(ctx, records.Items)
-		page.Broken = append(records.Broken, page.Broken...)
+// Dead reads the dead effects of the newest operations that have one. limit is that of the operations.
+func Dead(
+	ctx context.Context, l ledger.Reading, after ledger.Cursor, limit int,
+) (page ledger.Page[ledger.Effect], err error) {
+	records, err := l.Operations.List(ctx, ledger.Filter{Dead: true, After: after, Limit: limit})
+	if err != nil {
 		return page, err
+	}
+	page.Next = records.Next
+	page.Items, page.Broken, err = l.Effects.Dead(ctx, records.Items)
+	page.Broken = append(records.Broken, page.Broken...)
+	return page, err
+}
+
+func (g *grouping) readDead(ctx context.Context) error {
+	return pages(g, &g.Partial, func(after ledger.Cursor, limit int) (ledger.Page[ledger.Effect], error) {
+		return Dead(ctx, g.reading, after, limit)
 	}, keep(&g.dead))
 }
 
@@ -292,10 +297,7 @@ func (g *grouping) hosts() map[string]string {
 func (g *Group) failed(e ledger.Effect) {
 	since, last := e.DiedAt, e.DiedAt
 	if e.Failing != nil {
-		since = e.Failing.Since
-		if e.Failing.Last.After(last) {
-			last = e.Failing.Last
-		}
+		since, last = e.Failing.Since, operation.Later(last, e.Failing.Last)
 	}
 	if g.Since.IsZero() || !since.IsZero() && since.Before(g.Since) {
 		g.Since = since

@@ -10,6 +10,7 @@ import (
 	cloud "cloud.google.com/go/firestore"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // commitTimeout bounds how long the client repeats an unanswered commit: otherwise as long as the
@@ -49,9 +50,7 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.To
 func tokens(writes []ledger.Write, results []*cloud.WriteResult) []ledger.Token {
 	var committed time.Time
 	for _, result := range results {
-		if result.UpdateTime.After(committed) { // a deletion has none
-			committed = result.UpdateTime
-		}
+		committed = operation.Later(committed, result.UpdateTime) // a deletion has none
 	}
 	made := make([]ledger.Token, len(writes))
 	for i, w := range writes {

@@ -124,9 +124,7 @@ func documentsOf(snapshots []*cloud.DocumentSnapshot) ([]ledger.Document, time.T
 	var readTime time.Time
 	documents := make([]ledger.Document, len(snapshots))
 	for i, snapshot := range snapshots {
-		if snapshot.ReadTime.After(readTime) {
-			readTime = snapshot.ReadTime
-		}
+		readTime = operation.Later(readTime, snapshot.ReadTime)
 		documents[i].Path = pathOf(snapshot.Ref)
 		if snapshot.Exists() {
 			documents[i] = ledger.NewDocument(documents[i].Path, tokenOf(snapshot.UpdateTime), snapshot.DataTo)

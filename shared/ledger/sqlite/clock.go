@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"sync"
 	"time"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 const (
@@ -51,10 +53,7 @@ func (c *clock) read() (now, leapt time.Time) {
 	if back || !c.last.IsZero() && (now.Sub(c.last.Round(0))-c.passed(c.last, at)-(slept-c.slept)).Abs() > leap {
 		c.leapt, c.highest, c.fresh = now, now, true
 	}
-	c.last, c.slept = at, slept
-	if now.After(c.highest) {
-		c.highest = now
-	}
+	c.last, c.slept, c.highest = at, slept, operation.Later(c.highest, now)
 	return now, c.leapt
 }
 
