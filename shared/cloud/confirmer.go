@@ -13,12 +13,6 @@ import (
 // Confirmer returns what confirms unverified deliveries at Gemini. It reads the API key and
 // connects when the first of them arrives.
 func Confirmer(l *ledger.Ledger, settings config.Gemini) *confirm.Confirmer {
-	connect := func(ctx context.Context) (*lookup.Client, error) {
-		key, err := GeminiKey(ctx, settings)
-		if err != nil {
-			return nil, err
-		}
-		return lookup.NewClient(lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
-	}
+	connect := func(ctx context.Context) (*lookup.Client, error) { return Client(ctx, settings, lookup.NewClient) }
 	return confirm.New(confirm.Options{Ledger: l, Gemini: connect, Now: time.Now})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/secret"
 )
 
@@ -27,6 +28,21 @@ func GeminiKey(ctx context.Context, settings config.Gemini) (string, error) {
 		return "", fmt.Errorf("%s: %w", variable, err)
 	}
 	return key, nil
+}
+
+// Client makes a client of Gemini's API with the key of the settings, by a function such as
+// lookup.NewClient. Its errors are those of GeminiKey and of that function.
+func Client[C any](
+	ctx context.Context, settings config.Gemini, make func(api.Options) (C, error),
+) (client C, err error) {
+	key, err := GeminiKey(ctx, settings)
+	if err != nil {
+		return client, err
+	}
+	if client, err = make(api.Options{APIKey: key, BaseURL: settings.BaseURL}); err != nil {
+		return client, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
+	}
+	return client, nil
 }
 
 // latest returns the last version of a secret, without white space around it. Its errors are those of

@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect/spec"
+	"github.com/opledger/opledger/shared/gemini/cancel"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -48,7 +49,7 @@ func (s *Server) Actions() *actions.Actions {
 
 // askToCancel asks Gemini to cancel an operation. It is rare: no client for it is kept.
 func (s *Server) askToCancel(ctx context.Context, name operation.Name) error {
-	client, err := cloud.Canceller(ctx, s.settings.Gemini)
+	client, err := cloud.Client(ctx, s.settings.Gemini, cancel.NewClient)
 	if err != nil {
 		return err
 	}

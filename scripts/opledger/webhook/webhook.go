@@ -137,19 +137,12 @@ func openWebhookAdmin(ctx context.Context, outside terminal.Environment, flags w
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, terminal.Usage(err)
 	}
-	key, err := cloud.GeminiKey(ctx, settings.Gemini)
-	if err != nil {
-		return nil, err
-	}
-	admin.gemini, err = webhooks.NewClient(webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
-	if err != nil {
+	if admin.gemini, err = cloud.Client(ctx, settings.Gemini, webhooks.NewClient); err != nil {
 		return nil, err
 	}
 	admin.secrets = secret.New(secret.Options{Emulator: settings.Gemini.SecretEmulator})
 	return admin, nil
 }
-
-func (a *webhookAdmin) close() error { return a.secrets.Close() }
 
 // withWebhookAdmin opens a webhookAdmin for do, and closes it.
 func withWebhookAdmin(
@@ -159,7 +152,7 @@ func withWebhookAdmin(
 	if err != nil {
 		return err
 	}
-	return errors.Join(withWebhookRemedy(do(cmd.Context(), admin)), admin.close())
+	return errors.Join(withWebhookRemedy(do(cmd.Context(), admin)), admin.secrets.Close())
 }
 
 // needURL returns an error of usage if the address of our webhook is not known.
