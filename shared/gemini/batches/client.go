@@ -33,9 +33,3 @@ func NewClient(o Options) (*Client, error) {
 	}
 	return c, nil
 }
-
-// String never shows the key.
-func (c *Client) String() string { return "batches.Client" }
-
-// GoString is String, for %#v.
-func (c *Client) GoString() string { return c.String() }

@@ -40,12 +40,6 @@ func NewClient(o Options) (*Client, error) {
 	return &Client{api: base}, nil
 }
 
-// String never shows the key.
-func (c *Client) String() string { return "cancel.Client" }
-
-// GoString is String, for %#v.
-func (c *Client) GoString() string { return c.String() }
-
 // Cancel asks Gemini to cancel an operation. Nil: Gemini has taken the request. Asking again is safe.
 //
 // Errors: ErrUnsupported; [operation.ErrName] for a name that no request can carry; an *[api.Error] for

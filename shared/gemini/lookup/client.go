@@ -30,12 +30,6 @@ func NewClient(o Options) (*Client, error) {
 	return &Client{api: base}, nil
 }
 
-// String never shows the key.
-func (c *Client) String() string { return "lookup.Client" }
-
-// GoString is String, for %#v.
-func (c *Client) GoString() string { return c.String() }
-
 // Bounds, in bytes, on the error texts that become part of a record; the same as for an event's.
 const (
 	maxErrorMessage = 4 << 10

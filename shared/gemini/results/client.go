@@ -59,12 +59,6 @@ func (c *Client) openJob(ctx context.Context, key operation.Key, result operatio
 	return newReader(g, g), nil
 }
 
-// String never shows the key.
-func (c *Client) String() string { return "results.Client" }
-
-// GoString is String, for %#v.
-func (c *Client) GoString() string { return c.String() }
-
 // get is api.Client.Get with a body that fails when it stalls. The caller must close it.
 func (c *Client) get(ctx context.Context, resource string, query url.Values) (*stallable, error) {
 	ctx, end := context.WithCancelCause(ctx)

@@ -26,9 +26,3 @@ func NewClient(o Options) (*Client, error) {
 	}
 	return &Client{api: base}, nil
 }
-
-// String never shows the key.
-func (c *Client) String() string { return "webhooks.Client" }
-
-// GoString is String, for %#v.
-func (c *Client) GoString() string { return c.String() }
