@@ -11,10 +11,14 @@ import (
 	"github.com/opledger/opledger/shared/gemini/cancel"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A decision is what the operator typed, beside the number of the question.
-type decision struct{ By, Why, Question string }
+type decision struct {
+	ledger.Decision
+	Question string
+}
 
 // An action is one row of the table of what an operator can do.
 type action struct {
@@ -78,7 +82,7 @@ var pauseActions = []action{{
 	},
 	can: func(s subject) bool { return s.PausedBy != "" },
 	do: func(ctx context.Context, a *actions.Actions, _ subject, d decision) (outcome, error) {
-		ended, err := a.EndPause(ctx, ledger.Decision{By: d.By, Why: d.Why})
+		ended, err := a.EndPause(ctx, d.Decision)
 		switch {
 		case err != nil:
 			return outcome{}, err
@@ -145,10 +149,7 @@ var operationActions = []action{
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Version > 0 && !s.Record.Settled() && cancel.Supports(s.Record.Key)
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Cancel(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words}, err
-		},
+		do: decided((*actions.Actions).Cancel),
 	},
 	{
 		name: "abandon", label: "Abandon", command: "opledger abandon NAME --reason 'WHY'", who: true, why: true,
@@ -161,10 +162,7 @@ var operationActions = []action{
 			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil &&
 				!s.isJob() && !s.needed()
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Abandon(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words, Then: []string{laterEnd}}, err
-		},
+		do: decided((*actions.Actions).Abandon, laterEnd),
 	},
 	{
 		name: "replay", label: "Run it again", command: "opledger replay NAME --effect EFFECT", who: true, runs: true,
@@ -209,7 +207,7 @@ var operationActions = []action{
 				!(job.IsStep(s.Effect.Name) && s.needed())
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Waive(ctx, s.Record.Key, s.Effect.Name, ledger.Decision{By: d.By, Why: d.Why})
+			_, words, err := a.Waive(ctx, s.Record.Key, s.Effect.Name, d.Decision)
 			return outcome{Words: words}, err
 		},
 	},
@@ -236,15 +234,27 @@ var operationActions = []action{
 		},
 		can: func(s subject) bool { return s.Delivery != nil && !s.Delivery.UnresolvedAt.IsZero() },
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.ResolveQuarantined(ctx, s.Delivery.ID, ledger.Decision{By: d.By, Why: d.Why})
+			_, words, err := a.ResolveQuarantined(ctx, s.Delivery.ID, d.Decision)
 			return outcome{Words: words}, err
 		},
 	},
 }
 
+// decided is what an action does that records a decision about the operation, the job or the part; then is what
+// follows.
+func decided[T any](
+	record func(*actions.Actions, context.Context, operation.Key, ledger.Decision) (stands T, words string, err error),
+	then ...string,
+) func(context.Context, *actions.Actions, subject, decision) (outcome, error) {
+	return func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+		_, words, err := record(a, ctx, s.Record.Key, d.Decision)
+		return outcome{Words: words, Then: then}, err
+	}
+}
+
 // resolve records that a conflict, or an operation that is not registered, is resolved.
 func resolve(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-	_, words, err := a.Resolve(ctx, s.Record, ledger.Decision{By: d.By, Why: d.Why})
+	_, words, err := a.Resolve(ctx, s.Record, d.Decision)
 	return outcome{Words: words}, err
 }
 

@@ -208,9 +208,9 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 		return answered{status: http.StatusServiceUnavailable, title: "Not done", main: refused(err)}
 	}
 	q, a, s, err := c.ask(&request{Context: ctx, now: now}, form)
-	d := decision{
-		By: strings.TrimSpace(form.Get("by")), Why: strings.TrimSpace(form.Get("why")), Question: form.Get("number"),
-	}
+	d := decision{Question: form.Get("number"), Decision: ledger.Decision{
+		By: strings.TrimSpace(form.Get("by")), Why: strings.TrimSpace(form.Get("why")),
+	}}
 	q.By, q.Why = d.By, d.Why // the number is a new one: this question was answered
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -68,7 +69,7 @@ func loadEffects(c *Console, r *request) (any, error) {
 
 func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) error {
 	p.Error = r.query.Get("error")
-	page, err := c.deadEffects(r, after, deadRows)
+	page, err := receivers.Dead(r, c.ledger, after, deadRows)
 	p.Rows = slices.DeleteFunc(page.Items, func(e ledger.Effect) bool { return !strings.Contains(e.LastError, p.Error) })
 	p.Broken = page.Broken
 	p.Groups = failureGroups(phrase.GroupFailures(p.Rows), false, deadAddress)
@@ -107,16 +108,3 @@ func deadAddress(g phrase.FailureGroup) string {
 
 // failingAddress is the address of the effects of a group that are tried again, with who receives them.
 func failingAddress(g phrase.FailureGroup) string { return receiverAddress(phrase.Receiver(g.Failure)) }
-
-// deadEffects reads the dead effects of the newest operations that have one. limit is that of the
-// operations.
-func (c *Console) deadEffects(r *request, after ledger.Cursor, limit int) (page ledger.Page[ledger.Effect], err error) {
-	records, err := c.ledger.Operations.List(r, ledger.Filter{Dead: true, After: after, Limit: limit})
-	if err != nil {
-		return page, err
-	}
-	page.Next = records.Next
-	page.Items, page.Broken, err = c.ledger.Effects.Dead(r, records.Items)
-	page.Broken = append(records.Broken, page.Broken...)
-	return page, err
-}

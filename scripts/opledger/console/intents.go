@@ -123,7 +123,7 @@ var intentActions = []action{
 			return !decided
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.AbandonIntent(ctx, s.Intent.CorrelationID, ledger.Decision{By: d.By, Why: d.Why})
+			_, words, err := a.AbandonIntent(ctx, s.Intent.CorrelationID, d.Decision)
 			return outcome{Words: words}, err
 		},
 	},

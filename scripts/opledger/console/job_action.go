@@ -1,13 +1,11 @@
 package console
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/job"
-	"github.com/opledger/opledger/shared/ledger"
 )
 
 // The names of what can be done to a job and to a part.
@@ -29,10 +27,7 @@ var jobActions = []action{
 			"Who resumed it, when and why is recorded.",
 		},
 		can: func(s subject) bool { return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Held() },
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Resume(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words}, err
-		},
+		do:  decided((*actions.Actions).Resume),
 	},
 	{
 		name: pauseJob, label: "Pause the job", command: "opledger pause NAME --reason 'WHY'", who: true, why: true,
@@ -46,10 +41,7 @@ var jobActions = []action{
 			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Starts() &&
 				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Pause(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words}, err
-		},
+		do: decided((*actions.Actions).Pause),
 	},
 	{
 		name: cancelJob, label: "Cancel the job", command: "opledger cancel NAME --reason 'WHY'", who: true, why: true,
@@ -63,10 +55,7 @@ var jobActions = []action{
 			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Cancelled == nil &&
 				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Cancel(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words}, err
-		},
+		do: decided((*actions.Actions).Cancel),
 	},
 	{
 		name: redrive, label: "Redrive", command: "opledger redrive NAME --reason 'WHY'", who: true, why: true,
@@ -83,10 +72,7 @@ var jobActions = []action{
 			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Phase == job.Ended && s.Job.Counts.NotDone() > 0 &&
 				len(s.Job.RedrivenBy) == 0
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Redrive(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words, Then: []string{"The page of this job leads to it."}}, err
-		},
+		do: decided((*actions.Actions).Redrive, "The page of this job leads to it."),
 	},
 	{
 		name: release, label: "Release", command: "opledger release NAME --reason 'WHY'", who: true, why: true,
@@ -99,10 +85,7 @@ var jobActions = []action{
 		can: func(s subject) bool {
 			return s.ofOperation() && s.isPart() && s.Part.State == job.Started && s.Part.Released == nil
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Release(ctx, s.Record.Key, ledger.Decision{By: d.By, Why: d.Why})
-			return outcome{Words: words}, err
-		},
+		do: decided((*actions.Actions).Release),
 	},
 }
 

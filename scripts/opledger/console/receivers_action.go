@@ -74,7 +74,7 @@ var groupActions = []action{
 		each: func(
 			ctx context.Context, a *actions.Actions, s subject, d decision, say func(actions.Progress),
 		) error {
-			return a.WaiveEach(ctx, namesOf(s.Group.Dead), ledger.Decision{By: d.By, Why: d.Why}, say)
+			return a.WaiveEach(ctx, namesOf(s.Group.Dead), d.Decision, say)
 		},
 	},
 }
