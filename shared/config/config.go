@@ -35,7 +35,7 @@ type dependent interface {
 // the variable's name; diag.Split takes them apart.
 func Parse[T any](environ []string) (T, error) {
 	var settings T
-	variables := setIn(environ)
+	variables := Variables(environ)
 	groups := reflect.ValueOf(&settings).Elem()
 	var problems []error
 	for i := range groups.NumField() {
@@ -96,8 +96,8 @@ func distinct(problems []error) []error {
 	return kept
 }
 
-// setIn returns the values in environ, by name, without the empty ones.
-func setIn(environ []string) map[string]string {
+// Variables returns the values in environ, by name, without the empty ones.
+func Variables(environ []string) map[string]string {
 	variables := map[string]string{}
 	for _, variable := range environ {
 		if name, value, ok := strings.Cut(variable, "="); ok && name != "" && value != "" {

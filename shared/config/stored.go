@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -86,7 +87,7 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 	if stored.IsZero() {
 		return l, nil
 	}
-	set, own := setIn(environ), l.values()
+	set, own := Variables(environ), l.values()
 	var differences []error
 	for _, difference := range l.Changes(stored) {
 		name := variableIn(difference)
@@ -116,7 +117,7 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 // it does not set, but for the effects [L7]. It is for a command that reads a part of the settings, and may
 // be given others that are no good.
 func Adopt(environ []string, stored ledger.StoredSettings) []string {
-	set, environ := setIn(environ), slices.Clone(environ)
+	set, environ := Variables(environ), slices.Clone(environ)
 	for name, there := range stored.Values {
 		if set[name] == "" {
 			environ = append(environ, name+"="+there)
@@ -169,14 +170,7 @@ func named(rules []ledger.Rule) string {
 
 // ends are the states and alerts on which a rule plans its effect.
 func ends(rule ledger.Rule) []string {
-	var words []string
-	for _, state := range rule.On {
-		words = append(words, string(state))
-	}
-	for _, alert := range rule.Alerts {
-		words = append(words, string(alert))
-	}
-	return words
+	return append(diag.Texts(rule.On), diag.Texts(rule.Alerts)...)
 }
 
 // ruleChanges says how the rules here differ from those in the ledger. Both are in the order of

@@ -75,7 +75,7 @@ func Unread(environ []string) error {
 		}
 	}
 	var problems []error
-	for _, variable := range slices.Sorted(maps.Keys(setIn(environ))) {
+	for _, variable := range slices.Sorted(maps.Keys(Variables(environ))) {
 		name, ok := strings.CutPrefix(variable, ours)
 		if !ok || slices.Contains(names, name) {
 			continue

@@ -126,12 +126,9 @@ func (d deployed) describe(ctx context.Context, outside terminal.Environment) (m
 
 // findProgram returns where the environment's PATH has a program.
 func findProgram(variables []string, name string) (string, error) {
-	for _, variable := range variables {
-		folders, ok := strings.CutPrefix(variable, "PATH=")
-		for _, folder := range filepath.SplitList(folders) {
-			if found, err := exec.LookPath(filepath.Join(folder, name)); ok && err == nil {
-				return found, nil
-			}
+	for _, folder := range filepath.SplitList(config.Variables(variables)["PATH"]) {
+		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+			return found, nil
 		}
 	}
 	return "", errors.New(name + " is not in the PATH")

@@ -1,11 +1,9 @@
 package open
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
 )
 
 // followsPause reports whether a command that runs effects, or leaves them to serve, keeps the pause of another
@@ -17,10 +15,7 @@ func followsPause(outside terminal.Environment, where Location, left bool) bool 
 
 // setsPause reports whether a variable of the command says whether effects are paused.
 func setsPause(outside terminal.Environment) bool {
-	return slices.ContainsFunc(outside.Variables, func(variable string) bool {
-		name, value, _ := strings.Cut(variable, "=")
-		return name == "OPLEDGER_EFFECTS_PAUSED" && value != ""
-	})
+	return config.Variables(outside.Variables)["OPLEDGER_EFFECTS_PAUSED"] != ""
 }
 
 // ownPauseNote says why that variable counts nothing for what is left to serve.

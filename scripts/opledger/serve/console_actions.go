@@ -2,14 +2,13 @@ package serve
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/config"
 )
 
 // ActionsFlag adds --allow-actions to a command that serves the console.
@@ -49,7 +48,8 @@ func openActing(ctx context.Context, outside terminal.Environment) (openedConsol
 
 // parseActing reads the settings of a console that acts. Only look-ups need those for Gemini.
 func parseActing(outside terminal.Environment) (settings server.Settings, where open.Location, err error) {
-	if slices.ContainsFunc(outside.Variables, namesGeminiKey) {
+	set := config.Variables(outside.Variables)
+	if set["GEMINI_API_KEY"] != "" || set["OPLEDGER_GEMINI_API_KEY_SECRET"] != "" {
 		var with open.PassSettings
 		with, where, err = open.Parse[open.PassSettings](outside)
 		settings = with.Server()
@@ -62,10 +62,4 @@ func parseActing(outside terminal.Environment) (settings server.Settings, where 
 		err = terminal.Usage(open.ErrNoTopic)
 	}
 	return settings, where, err
-}
-
-// namesGeminiKey reports whether a variable is set that holds or names the API key.
-func namesGeminiKey(variable string) bool {
-	name, value, _ := strings.Cut(variable, "=")
-	return value != "" && (name == "GEMINI_API_KEY" || name == "OPLEDGER_GEMINI_API_KEY_SECRET")
 }

@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
@@ -27,14 +26,13 @@ func checkForward(text string, variables []string) error {
 		return nil
 	}
 	u, err := url.Parse(text)
+	effects := config.Variables(variables)["OPLEDGER_EFFECTS"]
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
 		return errors.New("it must be the URL to post effects to, such as http://127.0.0.1:9999/hook")
 	case !api.SecureURL(u):
 		return errors.New("plain http is for this machine only; write https, or an effect in OPLEDGER_EFFECTS")
-	case slices.ContainsFunc(variables, func(v string) bool {
-		return strings.HasPrefix(v, "OPLEDGER_EFFECTS=") && v != "OPLEDGER_EFFECTS=" && v != forwardEffects(text)
-	}):
+	case effects != "" && "OPLEDGER_EFFECTS="+effects != forwardEffects(text):
 		return fmt.Errorf("OPLEDGER_EFFECTS is set too; unset it, or add this to it and leave the flag out: %s",
 			forwardEntry(text))
 	default:
@@ -58,7 +56,7 @@ func forwardSettings(variables []string, to string) []string {
 		return nil
 	}
 	set := []string{forwardEffects(to)}
-	if !slices.Contains(names(variables), "OPLEDGER_EFFECT_SECRET") {
+	if config.Variables(variables)["OPLEDGER_EFFECT_SECRET"] == "" {
 		set = append(set, "OPLEDGER_EFFECT_SECRET="+newSigningSecret())
 	}
 	if u, err := url.Parse(to); err == nil && api.NamesLoopback(u.Hostname()) {

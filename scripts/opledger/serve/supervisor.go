@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/opledger/opledger/shared/config"
 )
 
 // A supervisor is what started serve and is told how it is: systemd, for a unit with Type=notify. What it is told
@@ -22,11 +24,7 @@ type supervisor struct {
 
 // newSupervisor finds the supervisor in the variables that it set, or what is wrong with them.
 func newSupervisor(variables []string) (supervisor, error) {
-	set := map[string]string{}
-	for _, variable := range only(variables, "NOTIFY_SOCKET", "WATCHDOG_USEC") {
-		name, value, _ := strings.Cut(variable, "=")
-		set[name] = value
-	}
+	set := config.Variables(variables)
 	s := supervisor{socket: set["NOTIFY_SOCKET"]}
 	if s.socket == "" || set["WATCHDOG_USEC"] == "" {
 		return s, nil
@@ -65,8 +63,7 @@ func (s supervisor) watch(ctx context.Context, url string) {
 	}
 	client := &http.Client{Transport: &http.Transport{}, Timeout: s.within / signsOfLife} // without a proxy
 	defer client.CloseIdleConnections()
-	ticker := time.NewTicker(s.within / signsOfLife)
-	defer ticker.Stop()
+	tick := time.Tick(s.within / signsOfLife)
 	for {
 		if answers(ctx, client, url) {
 			_ = s.tell("WATCHDOG=1") // the next one may arrive
@@ -74,7 +71,7 @@ func (s supervisor) watch(ctx context.Context, url string) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 	}
 }
