@@ -75,8 +75,8 @@ type handler struct {
 // quarantined is an outcome that only this package has: ledger.Ingest never returns it.
 const quarantined ledger.Outcome = "quarantined"
 
-// answer is the body of a 200.
-type answer struct {
+// An Answer is the body of a 200.
+type Answer struct {
 	Outcome    ledger.Outcome   `json:"outcome"`
 	Reason     operation.Reason `json:"reason"`
 	Registered bool             `json:"registered"`
@@ -115,7 +115,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !receipt.Key.IsCanary() { // a canary's delivery does not come from Gemini
 		h.Count("")
 	}
-	httpfunc.WriteJSON(w, http.StatusOK, answer{
+	httpfunc.WriteJSON(w, http.StatusOK, Answer{
 		Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered,
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
@@ -40,22 +41,15 @@ func (c *Canary) deliver(ctx context.Context, s *Step) error {
 	return c.recorded(ctx, s, answer)
 }
 
-// An answer is Webhook's.
-type answer struct {
-	Outcome    ledger.Outcome
-	Reason     string
-	Registered bool
-}
-
 // post delivers the event until it is not answered 503, as Gemini does, for a minute, and returns the answer 200.
 // Webhook may not have read its secret in time at first, and tries again after 30 s.
-func (c *Canary) post(ctx context.Context, secret string) (answer, error) {
+func (c *Canary) post(ctx context.Context, secret string) (webhook.Answer, error) {
 	var (
-		a           answer
+		a           webhook.Answer
 		unavailable error
 	)
 	accepted, err := c.await(ctx, oneMinute, func() (bool, error) {
-		status, text, err := c.send(ctx, secret)
+		status, text, err := c.once(ctx, secret)
 		if err != nil {
 			return false, err
 		}
@@ -74,8 +68,8 @@ func (c *Canary) post(ctx context.Context, secret string) (answer, error) {
 	return a, err
 }
 
-// send delivers the event once, and returns the status and the body of the answer.
-func (c *Canary) send(ctx context.Context, secret string) (int, []byte, error) {
+// once delivers the event once, and returns the status and the body of the answer.
+func (c *Canary) once(ctx context.Context, secret string) (int, []byte, error) {
 	now := c.Now()
 	body, err := json.Marshal(map[string]any{
 		"type": "batch.succeeded", "version": "v1", "timestamp": now.UTC().Format(time.RFC3339),
@@ -89,22 +83,28 @@ func (c *Canary) send(ctx context.Context, secret string) (int, []byte, error) {
 		return 0, nil, cut("opledger webhook check",
 			"the newest version of the webhook's secret is not a signing secret: %w", err)
 	}
+	return c.send(ctx, "delivery", "OPLEDGER_WEBHOOK_URL", c.URL, header, body)
+}
+
+// send posts what the canary sends, such as a delivery, to the address in a variable.
+func (c *Canary) send(ctx context.Context, what, variable, address string, header http.Header, body []byte) (
+	status int, text []byte, err error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, oneMinute) // a start of the function takes seconds
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, cut("OPLEDGER_WEBHOOK_URL", "the delivery cannot be sent: %w", err)
+		return 0, nil, cut(variable, "the %s cannot be sent: %w", what, err)
 	}
 	r.Header = header
 	response, err := c.HTTP.Do(r)
 	if err != nil {
-		return 0, nil, cut("the address in OPLEDGER_WEBHOOK_URL, and whether it is reached from here",
-			"the delivery reached nothing: %w", err)
+		return 0, nil, cut("the address in "+variable+", and whether it is reached from here", "the %s reached nothing: %w",
+			what, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return 0, nil, fmt.Errorf("reading the answer to the delivery: %w", err)
+	if text, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer)); err != nil {
+		return 0, nil, fmt.Errorf("reading the answer to the %s: %w", what, err)
 	}
 	return response.StatusCode, text, nil
 }
@@ -144,7 +144,7 @@ func (c *Canary) refused(status int, text []byte) error {
 const maxSaid = 300
 
 // recorded checks that the ledger has the delivery, on a record that is kept apart [W5].
-func (c *Canary) recorded(ctx context.Context, s *Step, a answer) error {
+func (c *Canary) recorded(ctx context.Context, s *Step, a webhook.Answer) error {
 	look := "the database in OPLEDGER_STORE: is it that of the functions? There, " + string(c.key) +
 		" expires after the retention"
 	story, err := c.Ledger.Operations.Show(ctx, c.key)

@@ -1,12 +1,10 @@
 package canary
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -59,24 +57,12 @@ func (c *Canary) postIntent(ctx context.Context, id string, withdraw bool) error
 	if err != nil {
 		return fmt.Errorf("encoding the intent: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, oneMinute) // a start of the function takes seconds
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Registrar.URL, bytes.NewReader(body))
+	header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + c.Registrar.Token}}
+	status, text, err := c.send(ctx, "intent", "OPLEDGER_URL", c.Registrar.URL, header, body)
 	if err != nil {
-		return cut("OPLEDGER_URL", "the intent cannot be sent: %w", err)
+		return err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+c.Registrar.Token)
-	response, err := c.HTTP.Do(r)
-	if err != nil {
-		return cut("the address in OPLEDGER_URL, and whether it is reached from here", "the intent reached nothing: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }() // it was read
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return fmt.Errorf("reading the answer to the intent: %w", err)
-	}
-	return c.intentAnswered(response.StatusCode, text)
+	return c.intentAnswered(status, text)
 }
 
 // intentAnswered returns which link refused the intent; nil where it was taken.

@@ -56,7 +56,7 @@ func (d delivery) send(ctx context.Context, outside terminal.Environment) error 
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", answered, d.refused(response.StatusCode, text))
 	}
-	var a webhookAnswer
+	var a webhook.Answer
 	if json.Unmarshal(text, &a) != nil || a.Outcome == "" {
 		return fmt.Errorf("%s: what answers at %s is not the webhook of opledger; name another address with --to",
 			answered, d.to)
@@ -67,15 +67,8 @@ func (d delivery) send(ctx context.Context, outside terminal.Environment) error 
 	}, "%s\n%s", answered, d.meaning(a))
 }
 
-// A webhookAnswer is the body of a 200.
-type webhookAnswer struct {
-	Outcome    ledger.Outcome
-	Reason     operation.Reason
-	Registered bool
-}
-
 // meaning says what a 200 means for the operation.
-func (d delivery) meaning(a webhookAnswer) string {
+func (d delivery) meaning(a webhook.Answer) string {
 	key := phrase.Safe(string(d.event.Name.Key))
 	switch a.Outcome {
 	case ledger.Applied:
