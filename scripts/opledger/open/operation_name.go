@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/diag"
@@ -27,6 +29,17 @@ func ParseOperationName(text string) (OperationName, error) {
 		return OperationName{}, terminal.Usage(err)
 	}
 	return OperationName{name}, nil
+}
+
+// Named runs a command whose argument is the name of an operation.
+func Named(run func(*cobra.Command, OperationName) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		name, err := ParseOperationName(args[0])
+		if err != nil {
+			return err
+		}
+		return run(cmd, name)
+	}
 }
 
 func isPart(text string) bool {

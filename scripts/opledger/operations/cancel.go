@@ -36,12 +36,9 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 		Example: "  opledger cancel batches/abc123 --reason 'the prompt was wrong'\n" +
 			"  opledger cancel jobs/nightly-2026-11-23 --reason 'the prompt was wrong'",
 		Args: terminal.Args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := open.ParseOperationName(args[0])
+		RunE: open.Named(func(cmd *cobra.Command, name open.OperationName) error {
+			name, err := name.In(cmd.Context(), d.Outside)
 			if err != nil {
-				return err
-			}
-			if name, err = name.In(cmd.Context(), d.Outside); err != nil {
 				return err
 			}
 			d.AsksGemini = !name.IsJob()
@@ -54,7 +51,7 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 				stands, words, err := a.Cancel(cmd.Context(), key, d.Decision)
 				return stands.JSON("cancelRequested", map[string]any{"operation": key}), words, err
 			})
-		},
+		}),
 	}
 	d.Flags(cmd)
 	return cmd

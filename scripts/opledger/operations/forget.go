@@ -30,12 +30,9 @@ func NewForget(outside terminal.Environment) *cobra.Command {
 			"  opledger forget jobs/nightly-2026-11-23 --results\n" +
 			"  opledger forget batches/abc123 --yes",
 		Args: terminal.Args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := open.ParseOperationName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: open.Named(func(cmd *cobra.Command, name open.OperationName) error {
 			if results {
+				var err error
 				if name, err = name.In(cmd.Context(), outside); err != nil {
 					return err
 				}
@@ -48,7 +45,7 @@ func NewForget(outside terminal.Environment) *cobra.Command {
 				f.ledger = l
 				return f.forget(cmd.Context())
 			})
-		},
+		}),
 	}
 	open.LedgerFlags(cmd, &outside)
 	terminal.YesFlag(cmd, &outside)

@@ -28,14 +28,10 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 			"and why is recorded. Nothing else gives up a batch: opledger waits for it, however long it takes.",
 		Example: "  opledger release jobs/nightly-2026-11-23/00012 --reason 'not found at Gemini since Monday'",
 		Args:    terminal.Args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := open.ParseOperationName(args[0])
-			if err == nil && !name.IsPart() {
-				err = terminal.Usage(errors.New("name the part, such as jobs/nightly-2026-11-23/00012: " +
+		RunE: open.Named(func(cmd *cobra.Command, name open.OperationName) error {
+			if !name.IsPart() {
+				return terminal.Usage(errors.New("name the part, such as jobs/nightly-2026-11-23/00012: " +
 					"opledger show JOB lists a job's parts"))
-			}
-			if err != nil {
-				return err
 			}
 			return d.Decide(cmd.Context(), func(a *actions.Actions) (any, string, error) {
 				p, _, err := a.Ledger.Jobs.Part(cmd.Context(), name.Key)
@@ -48,7 +44,7 @@ func NewRelease(outside terminal.Environment) *cobra.Command {
 				stands, words, err := a.Release(cmd.Context(), name.Key, d.Decision)
 				return stands.JSON("released", map[string]any{"part": name.Key}), words, err
 			})
-		},
+		}),
 	}
 	d.Flags(cmd)
 	terminal.YesFlag(cmd, &d.Outside)

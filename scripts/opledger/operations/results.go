@@ -45,12 +45,9 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 			"  opledger results jobs/nightly-2026-11-23 --kind failed > again.jsonl\n" +
 			"  opledger results jobs/nightly-2026-11-23 --merged > results.jsonl",
 		Args: terminal.Args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := open.ParseOperationName(args[0])
+		RunE: open.Named(func(cmd *cobra.Command, name open.OperationName) error {
+			name, err := name.In(cmd.Context(), outside)
 			if err != nil {
-				return err
-			}
-			if name, err = name.In(cmd.Context(), outside); err != nil {
 				return err
 			}
 			if err := checkKind(kind, merged, name); err != nil {
@@ -83,7 +80,7 @@ func NewResults(outside terminal.Environment) *cobra.Command {
 				return err
 			}
 			return printResults(cmd.Context(), outside.Out, client, rec)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&kind, "kind", files.Results, "of a job: results, failed or unmatched")
 	cmd.Flags().BoolVar(&merged, "merged", false, "of a job: its results and those of its redrives, each key once")

@@ -42,11 +42,7 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 			"  opledger show jobs/nightly-2026-11-23 --watch\n" +
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
 		Args: terminal.Args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := open.ParseOperationName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: open.Named(func(cmd *cobra.Command, name open.OperationName) error {
 			settings, l, err := open.Read[showSettings](cmd.Context(), outside)
 			if err != nil {
 				return err
@@ -59,7 +55,7 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 				return open.WithIntentRemedy(show(cmd.Context(), w, l.Ledger, name, view, outside.JSON), name, outside)
 			})
 			return errors.Join(open.WithRemedy(err, outside), l.Store.Close())
-		},
+		}),
 	}
 	open.LedgerFlags(cmd, &outside)
 	terminal.WatchFlag(cmd, &watch)

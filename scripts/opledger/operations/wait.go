@@ -38,11 +38,7 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 			"  opledger wait jobs/nightly-2026-11-23\n" +
 			"  opledger wait batches/abc123 --timeout 2h --json",
 		Args: terminal.Args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := open.ParseOperationName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: open.Named(func(cmd *cobra.Command, name open.OperationName) error {
 			if timeout < 0 {
 				return terminal.Usage(fmt.Errorf("--timeout: it must not be below zero, not %v", timeout))
 			}
@@ -58,7 +54,7 @@ func NewWait(outside terminal.Environment) *cobra.Command {
 				store := open.NamedFlag(outside)
 				return errors.Join(printWaited(outside, rec, of, store), unfinished(rec, store))
 			})
-		},
+		}),
 	}
 	open.LedgerFlags(cmd, &outside)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long; 0: never")
