@@ -41,7 +41,7 @@ func (o Options) collect(ctx context.Context, task effect.Task) ([]ledger.Write,
 		return nil, err
 	}
 	c := collecting{
-		Options: o, task: task, part: p, job: j, checks: check.NewChecks(j.Options.Validate), reasons: reasons{},
+		Options: o, task: task, part: p, job: j.Job, checks: check.NewChecks(j.Options.Validate), reasons: reasons{},
 		written: map[string]int{},
 	}
 	c.part.Batch = task.Operation

@@ -16,15 +16,9 @@ import (
 // finish gives the requests that no batch will be made of their final lines, and merges the objects of all
 // parts: results.jsonl has each key once [J7]. The job has ended with its commit.
 func (o Options) finish(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-	j, err := o.Ledger.Jobs.Read(ctx, task.Operation)
-	if err != nil {
+	j, err := o.job(ctx, task.Operation)
+	if err != nil || j.Phase != job.Finishing {
 		return nil, err
-	}
-	if err := o.mine(j.Job); err != nil {
-		return nil, err
-	}
-	if j.Phase != job.Finishing {
-		return nil, nil
 	}
 	f := finishing{Options: o, task: task, job: j.Job, objects: map[string][]storage.Object{}}
 	if err := f.gather(ctx); err != nil {

@@ -144,10 +144,7 @@ func (o Options) lookUp(ctx context.Context, all []*reference, round int, now ti
 // references looks up, before a round of parts, each file and cache that the job's requests name, and counts the
 // requests that are not sent for it [J15].
 func (o Options) references(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-	p, j, err := o.Ledger.Jobs.Part(ctx, task.Operation)
-	if err == nil {
-		err = o.mine(j.Job)
-	}
+	p, j, err := o.part(ctx, task.Operation)
 	if err != nil {
 		return nil, err
 	}

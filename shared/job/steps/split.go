@@ -22,15 +22,9 @@ import (
 // A worker that follows another reads it from the beginning, because keys must be unique, and creates the
 // parts that are missing.
 func (o Options) split(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-	j, err := o.Ledger.Jobs.Read(ctx, task.Operation)
-	if err != nil {
+	j, err := o.job(ctx, task.Operation)
+	if err != nil || j.Phase != job.Splitting {
 		return nil, err
-	}
-	if err := o.mine(j.Job); err != nil {
-		return nil, err
-	}
-	if j.Phase != job.Splitting {
-		return nil, nil
 	}
 	err = files.Keep(ctx, o.Storage, j.Job)
 	if errors.Is(err, files.ErrExpired) || errors.Is(err, ledger.ErrJobDiffers) {

@@ -18,10 +18,7 @@ import (
 // record the file, renew the intent, count the creation, create, register. Where an earlier attempt may have
 // created the batch, it waits until an event or Gemini's list has decided that.
 func (o Options) start(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-	p, j, err := o.Ledger.Jobs.Part(ctx, task.Operation)
-	if err == nil {
-		err = o.mine(j.Job)
-	}
+	p, j, err := o.part(ctx, task.Operation)
 	if err != nil {
 		return nil, err
 	}

@@ -179,11 +179,20 @@ func (o Options) deleteInputs(ctx context.Context, p job.Part) {
 	}
 }
 
+// job reads a job, for a step that works with its objects.
+func (o Options) job(ctx context.Context, key operation.Key) (ledger.StoredJob, error) {
+	j, err := o.Ledger.Jobs.Read(ctx, key)
+	if err == nil {
+		err = o.mine(j.Job)
+	}
+	return j, err
+}
+
 // part reads a part and its job, for a step that works with its objects.
-func (o Options) part(ctx context.Context, key operation.Key) (ledger.StoredPart, job.Job, error) {
+func (o Options) part(ctx context.Context, key operation.Key) (ledger.StoredPart, ledger.StoredJob, error) {
 	p, j, err := o.Ledger.Jobs.Part(ctx, key)
 	if err == nil {
 		err = o.mine(j.Job)
 	}
-	return p, j.Job, err
+	return p, j, err
 }

@@ -20,7 +20,7 @@ func (o Options) tidy(ctx context.Context, task effect.Task) ([]ledger.Write, er
 	if j.Phase != job.Ended {
 		return nil, effect.Permanent(fmt.Errorf("%s has not ended: its objects are needed", j.Key))
 	}
-	for name, err := range o.Storage.Names(ctx, files.Working(j)) {
+	for name, err := range o.Storage.Names(ctx, files.Working(j.Job)) {
 		if err == nil {
 			err = o.Storage.Delete(ctx, name)
 		}
