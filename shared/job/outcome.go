@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -116,10 +117,7 @@ func judgeFailure(text json.RawMessage) (Outcome, string) {
 	default:
 		reason += ": " + f.message
 	}
-	if reason == "" {
-		reason = "an error without a code: " + diag.Cut(string(text), maxWhy)
-	}
-	return outcome, reason
+	return outcome, cmp.Or(reason, "an error without a code: "+diag.Cut(string(text), maxWhy))
 }
 
 func readFailure(text json.RawMessage) (f failure) {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,9 +60,7 @@ func (r *reading) add(field, format string, args ...any) {
 // unless they are surely misspelt.
 func readRequest(line []byte, keyField string) *reading {
 	r := &reading{}
-	if keyField == "" {
-		keyField = "key"
-	}
+	keyField = cmp.Or(keyField, "key")
 	c := r.open(line)
 	if c == nil {
 		return r

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,19 +40,16 @@ func (s *Submitter) Interaction(
 }
 
 func checkInteraction(body operations.CreateInteractionRequestBody) error {
-	streamed := false
+	model, agent := body.CreateModelInteraction, body.CreateAgentInteraction
+	streamed := cmp.Or(model.GetStream(), agent.GetStream())
 	switch {
-	case body.CreateModelInteraction != nil:
-		streamed = body.CreateModelInteraction.Stream != nil && *body.CreateModelInteraction.Stream
-	case body.CreateAgentInteraction != nil:
-		streamed = body.CreateAgentInteraction.Stream != nil && *body.CreateAgentInteraction.Stream
-	default:
+	case model == nil && agent == nil:
 		return fmt.Errorf("%w: an interaction needs a model or an agent", ErrInput)
-	}
-	if streamed {
+	case streamed != nil && *streamed:
 		return fmt.Errorf("%w: a streamed interaction runs in the foreground; leave stream out", ErrInput)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // interaction returns a copy of body, in the background, stored and marked.
@@ -68,10 +66,7 @@ func (m Mark) interaction(body operations.CreateInteractionRequestBody) operatio
 }
 
 func (m Mark) interactionWebhook(own *interactions.WebhookConfig) *interactions.WebhookConfig {
-	marked := &interactions.WebhookConfig{}
-	if own != nil {
-		*marked = *own
-	}
+	marked := *cmp.Or(own, &interactions.WebhookConfig{})
 	marked.UserMetadata = m.Metadata(marked.UserMetadata)
-	return marked
+	return &marked
 }

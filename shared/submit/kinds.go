@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,7 @@ func (s *Submitter) Batch(
 	if err := checkBatch(model, source); err != nil {
 		return Submitted{}, err
 	}
-	if config == nil {
-		config = &genai.CreateBatchJobConfig{}
-	}
+	config = cmp.Or(config, &genai.CreateBatchJobConfig{})
 	if err := s.checkAddress(config.HTTPOptions); err != nil {
 		return Submitted{}, err
 	}
@@ -73,9 +72,7 @@ func (s *Submitter) Video(
 	case source == nil:
 		return Submitted{}, fmt.Errorf("%w: a video needs a prompt, an image or a video", ErrInput)
 	}
-	if config == nil {
-		config = &genai.GenerateVideosConfig{}
-	}
+	config = cmp.Or(config, &genai.GenerateVideosConfig{})
 	if err := s.checkAddress(config.HTTPOptions); err != nil {
 		return Submitted{}, err
 	}

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"maps"
 
 	"google.golang.org/genai"
@@ -22,21 +23,15 @@ func (m Mark) Metadata(own map[string]any) map[string]any {
 
 // webhook returns own with the mark. own may be nil.
 func (m Mark) webhook(own *genai.WebhookConfig) *genai.WebhookConfig {
-	marked := &genai.WebhookConfig{}
-	if own != nil {
-		*marked = *own
-	}
+	marked := *cmp.Or(own, &genai.WebhookConfig{})
 	marked.UserMetadata = m.Metadata(marked.UserMetadata)
-	return marked
+	return &marked
 }
 
 // once returns own with the SDK's retries switched off. own may be nil.
 func once(own *genai.HTTPOptions) *genai.HTTPOptions {
-	options := &genai.HTTPOptions{}
-	if own != nil {
-		*options = *own
-	}
+	options := *cmp.Or(own, &genai.HTTPOptions{})
 	attempts := int32(1)
 	options.RetryOptions = &genai.HTTPRetryOptions{Attempts: &attempts}
-	return options
+	return &options
 }

@@ -3,12 +3,14 @@ package submit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -44,9 +46,7 @@ func (s *Submitter) Requests(
 	if err != nil {
 		return Submitted{}, err
 	}
-	if config == nil {
-		config = &genai.CreateBatchJobConfig{}
-	}
+	config = cmp.Or(config, &genai.CreateBatchJobConfig{})
 	source := &genai.BatchJobSource{FileName: "files/requests"}
 	if err := errors.Join(checkBatch(model, source), s.checkAddress(config.HTTPOptions)); err != nil {
 		return Submitted{}, err
@@ -190,18 +190,13 @@ func (s *Submitter) upload(
 	if _, err := lines.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	options := &genai.HTTPOptions{}
-	if own != nil {
-		*options = *own
-	}
-	headers := options.Headers.Clone()
-	if headers == nil {
-		headers = http.Header{}
-	}
+	options := *cmp.Or(own, &genai.HTTPOptions{})
+	headers := http.Header{}
+	maps.Copy(headers, options.Headers.Clone())
 	headers.Set("X-Goog-Upload-Header-Content-Length", strconv.FormatInt(size, 10))
 	options.Headers = headers
 	file, err := s.options.Gemini.Files.Upload(ctx, lines, &genai.UploadFileConfig{
-		HTTPOptions: options, MIMEType: jsonLines,
+		HTTPOptions: &options, MIMEType: jsonLines,
 	})
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -84,10 +85,7 @@ func (b *Batch) readCount(j *JSON, key string) error {
 	if err != nil || n < 0 {
 		return nil //nolint:nilerr // a wrong count must not hide the state
 	}
-	counts := operation.Counts{}
-	if b.Result.Counts != nil {
-		counts = *b.Result.Counts
-	}
+	counts := *cmp.Or(b.Result.Counts, &operation.Counts{})
 	switch key {
 	case "requestCount":
 		counts.Total = n

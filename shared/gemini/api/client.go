@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -87,10 +88,8 @@ func New(o Options) (*Client, error) {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	c.http = &http.Client{Timeout: o.Timeout, Transport: bounded()}
-	if o.HTTP != nil {
-		*c.http = *o.HTTP
-	}
+	own := *cmp.Or(o.HTTP, &http.Client{Timeout: o.Timeout, Transport: bounded()})
+	c.http = &own
 	// net/http would carry the key's header to wherever a redirect leads.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, nil

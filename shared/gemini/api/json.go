@@ -89,10 +89,11 @@ func (j *JSON) next() (json.Token, error) {
 // token is next where there must be a token.
 func (j *JSON) token() (json.Token, error) {
 	token, err := j.next()
-	return token, unexpected(err)
+	return token, Unexpected(err)
 }
 
-func unexpected(err error) error {
+// Unexpected makes the end of a text or a content that is too short an error as for one that is cut.
+func Unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
@@ -206,7 +207,7 @@ func (j *JSON) Item() (json.RawMessage, error) {
 		j.item = nil
 	}
 	if err := j.decoder.Decode(&j.item); err != nil {
-		return nil, unexpected(err)
+		return nil, Unexpected(err)
 	}
 	return j.item, j.shrink(false)
 }
@@ -270,7 +271,7 @@ func (j *JSON) Bool(to *bool) error {
 // Raw reads any value into to, as it was written.
 func (j *JSON) Raw(to *json.RawMessage) error {
 	j.meter.read = 0
-	return unexpected(j.decoder.Decode(to))
+	return Unexpected(j.decoder.Decode(to))
 }
 
 // A meter fails the reading of a token that is too large, which a decoder would hold.

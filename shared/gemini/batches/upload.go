@@ -90,7 +90,7 @@ func send(ctx context.Context, session *api.Upload, size int64, content io.Reade
 	for offset := int64(0); ; {
 		piece := buffer[:min(int64(len(buffer)), size-offset)]
 		if _, err := io.ReadFull(content, piece); err != nil {
-			return fmt.Errorf("reading the content behind byte %d: %w", offset, unexpected(err))
+			return fmt.Errorf("reading the content behind byte %d: %w", offset, api.Unexpected(err))
 		}
 		last := offset+int64(len(piece)) == size
 		if last {
@@ -103,14 +103,6 @@ func send(ctx context.Context, session *api.Upload, size int64, content io.Reade
 		}
 		offset += int64(len(piece))
 	}
-}
-
-// unexpected makes the end of a content that is too short an error as for one that is cut.
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // wantEnd returns nil where the content ends.
