@@ -44,9 +44,8 @@ func (h handler) parseRedrive(
 	key operation.Key, body []byte, problems operation.Problems, began time.Time,
 ) (redrive, error) {
 	if !h.ReadsStorage {
-		return redrive{}, &httpfunc.Error{
-			Status: http.StatusNotImplemented, Message: "this function has no access to job storage; opledger redrive does it",
-		}
+		return redrive{}, httpfunc.Errorf(http.StatusNotImplemented,
+			"this function has no access to job storage; opledger redrive does it")
 	}
 	if err := fit(body, `write {"by":"ann","why":"the quota was raised"}`); err != nil {
 		return redrive{}, err
@@ -98,7 +97,7 @@ func (h handler) redriveJob(ctx context.Context, w http.ResponseWriter, asked re
 		submitted, err = files.Redrive(ctx, h.Ledger, h.Storage, request)
 	}
 	if problems := (*job.InputProblems)(nil); errors.As(err, &problems) {
-		err = &httpfunc.Error{Status: http.StatusBadRequest, Message: "the requests are invalid: " + problems.Error()}
+		err = httpfunc.Errorf(http.StatusBadRequest, "the requests are invalid: %v", problems)
 	}
 	h.answerSubmitted(ctx, w, request, submitted, err, began)
 }

@@ -59,10 +59,8 @@ func onlyGET(next http.HandlerFunc) http.Handler {
 
 func (h reader) readOperation(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, resultsPath) {
-		httpfunc.WriteError(w, &httpfunc.Error{
-			Status: http.StatusNotImplemented, Message: "this function reads no results: those of a job are in its storage, " +
-				"of a batch at Gemini or where an effect has put them; opledger results NAME prints them",
-		})
+		httpfunc.WriteError(w, httpfunc.Errorf(http.StatusNotImplemented, "this function reads no results: those of a job "+
+			"are in its storage, of a batch at Gemini or where an effect has put them; opledger results NAME prints them"))
 		return
 	}
 	name, wait, problems := parseRead(r)

@@ -48,13 +48,11 @@ func refusal(err error) (reason string, answered *httpfunc.Error) {
 	case errors.Is(err, gemini.ErrSignature):
 		return ReasonSignature, unfit
 	case errors.Is(err, gemini.ErrNoSecret):
-		return "no-secret", &httpfunc.Error{
-			Status: http.StatusServiceUnavailable, Message: "there is no webhook secret yet; set OPLEDGER_WEBHOOK_SECRET",
-		}
+		return "no-secret", httpfunc.Errorf(http.StatusServiceUnavailable,
+			"there is no webhook secret yet; set OPLEDGER_WEBHOOK_SECRET")
 	default:
-		return "unavailable", &httpfunc.Error{
-			Status: http.StatusServiceUnavailable, Message: "the secrets or keys to verify with cannot be read now",
-		}
+		return "unavailable", httpfunc.Errorf(http.StatusServiceUnavailable,
+			"the secrets or keys to verify with cannot be read now")
 	}
 }
 

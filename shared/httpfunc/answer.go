@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -28,6 +29,11 @@ type Error struct {
 	Reason string `json:"reason,omitempty"`
 	// RetryAfter is the Retry-After header of a 503. 0 means 5 s.
 	RetryAfter time.Duration `json:"-"`
+}
+
+// Errorf returns an error with a status of HTTP and a message.
+func Errorf(status int, format string, args ...any) *Error {
+	return &Error{Status: status, Message: fmt.Sprintf(format, args...)}
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -55,7 +61,7 @@ func WriteResult(w http.ResponseWriter, status int, v any, err error) {
 func WriteError(w http.ResponseWriter, err error) {
 	var problem *Error
 	if !errors.As(err, &problem) {
-		problem = &Error{Status: statusOf(err), Message: err.Error()}
+		problem = Errorf(statusOf(err), "%v", err)
 	}
 	if problem.Status == http.StatusServiceUnavailable {
 		seconds := math.Ceil(cmp.Or(problem.RetryAfter, defaultRetryAfter).Seconds())
@@ -132,7 +138,5 @@ func Only(next http.Handler, methods ...string) http.Handler {
 // NotAllowed answers 405: only these methods are answered.
 func NotAllowed(w http.ResponseWriter, methods ...string) {
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	WriteError(w, &Error{
-		Status: http.StatusMethodNotAllowed, Message: "only " + strings.Join(methods, ", ") + " is answered here",
-	})
+	WriteError(w, Errorf(http.StatusMethodNotAllowed, "only %s is answered here", strings.Join(methods, ", ")))
 }

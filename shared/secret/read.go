@@ -11,7 +11,6 @@ import (
 
 	secretmanager "cloud.google.com/go/secretmanager/apiv1"
 	"cloud.google.com/go/secretmanager/apiv1/secretmanagerpb"
-	"google.golang.org/api/iterator"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -120,11 +119,7 @@ func (c *Client) Stored(ctx context.Context, name Name) (bool, error) {
 func list(ctx context.Context, client *secretmanager.Client, name Name) ([]Version, error) {
 	var listed []Version
 	versions := client.ListSecretVersions(ctx, &secretmanagerpb.ListSecretVersionsRequest{Parent: name.String()})
-	for {
-		version, err := versions.Next()
-		if errors.Is(err, iterator.Done) {
-			break
-		}
+	for version, err := range versions.All() {
 		if err != nil {
 			return nil, err //nolint:wrapcheck // the caller explains it
 		}

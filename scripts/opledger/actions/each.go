@@ -102,8 +102,7 @@ func (a *Actions) outcomes(
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, outcomeWithin)
 	defer cancel()
-	tick := time.NewTicker(cmp.Or(a.LookEvery, lookEvery))
-	defer tick.Stop()
+	tick := time.Tick(cmp.Or(a.LookEvery, lookEvery))
 	for {
 		effects, _, err := a.Ledger.Effects.Read(ctx, waiting...)
 		if err != nil {
@@ -129,7 +128,7 @@ func (a *Actions) outcomes(
 			return nil
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return fmt.Errorf("the outcome of %s is not known: %w; they go on",
 				phrase.Counted(len(waiting), "effect"), context.Cause(ctx))

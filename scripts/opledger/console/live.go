@@ -119,11 +119,10 @@ func (l *live) watch(
 func (l *live) refresh(
 	ctx context.Context, page *watched, every time.Duration, load func(context.Context) []byte,
 ) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	tick := time.Tick(every)
 	for {
 		select { // the browser has just been sent the page
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return
 		case <-l.closed:

@@ -57,11 +57,10 @@ func (s *submitter) submit(ctx context.Context, n int, within time.Duration) err
 	defer s.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)
-	pace := time.NewTicker(max(within/time.Duration(n), time.Microsecond))
-	defer pace.Stop()
+	pace := time.Tick(max(within/time.Duration(n), time.Microsecond))
 	for i := range n {
 		select {
-		case <-pace.C:
+		case <-pace:
 		case <-ctx.Done():
 			return group.Wait()
 		}

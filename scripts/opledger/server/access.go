@@ -79,7 +79,7 @@ type refusal struct {
 }
 
 func refuse(status int, reason, format string, args ...any) *refusal {
-	return &refusal{reason: reason, answer: &httpfunc.Error{Status: status, Message: fmt.Sprintf(format, args...)}}
+	return &refusal{reason: reason, answer: httpfunc.Errorf(status, format, args...)}
 }
 
 // protect answers a request that its Host or a check refuses, and hands all others on.

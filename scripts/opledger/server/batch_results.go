@@ -50,10 +50,8 @@ func (s *Server) getBatchResults(w http.ResponseWriter, r *http.Request) {
 			return err //nolint:wrapcheck // it says where they are
 		}
 		if !s.settings.Gemini.IsSet() {
-			return &httpfunc.Error{
-				Status: http.StatusNotImplemented, Message: "no effect has stored the results, and Gemini cannot be asked: " +
-					"set GEMINI_API_KEY",
-			}
+			return httpfunc.Errorf(http.StatusNotImplemented,
+				"no effect has stored the results, and Gemini cannot be asked: set GEMINI_API_KEY")
 		}
 		client, err := cloud.Results(r.Context(), config.Results{Gemini: s.settings.Gemini, Wanted: true}, nil)
 		if err != nil {
@@ -67,9 +65,8 @@ func (s *Server) getBatchResults(w http.ResponseWriter, r *http.Request) {
 // settledBatch returns the record of a batch that has ended. The error is a *httpfunc.Error, or the ledger's.
 func (s *Server) settledBatch(r *http.Request) (operation.Record, error) {
 	if len(r.URL.Query()) > 0 {
-		return operation.Record{}, &httpfunc.Error{
-			Status: http.StatusBadRequest, Message: "the results of a batch have no parameters: kind and merged are of a job",
-		}
+		return operation.Record{}, httpfunc.Errorf(http.StatusBadRequest,
+			"the results of a batch have no parameters: kind and merged are of a job")
 	}
 	rec, err := s.Ledger.Operations.Read(r.Context(), operation.Key("batches/"+r.PathValue("id")))
 	if err == nil && !rec.Settled() {

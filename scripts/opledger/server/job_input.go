@@ -135,10 +135,8 @@ func (u uploadRequest) take(w http.ResponseWriter, r *http.Request) (int64, erro
 		return have, err
 	}
 	if u.ranged && have != u.from {
-		return have, &httpfunc.Error{
-			Status:  http.StatusConflict,
-			Message: fmt.Sprintf("%d bytes have arrived, so the next one is byte %[1]d; go on from there", have),
-		}
+		return have, httpfunc.Errorf(http.StatusConflict,
+			"%d bytes have arrived, so the next one is byte %[1]d; go on from there", have)
 	}
 	body := io.Reader(&slowBody{ReadCloser: r.Body, connection: http.NewResponseController(w), answer: w.Header()})
 	body = http.MaxBytesReader(w, io.NopCloser(body), maxUpload-u.from)
@@ -173,7 +171,7 @@ func (u uploadRequest) unfit(w http.ResponseWriter, err error) error {
 	switch {
 	case errors.As(err, &problems):
 		setOffset(w, 0, false)
-		answer := &httpfunc.Error{Status: http.StatusBadRequest, Message: "the input is invalid: " + oneLine(problems)}
+		answer := httpfunc.Errorf(http.StatusBadRequest, "the input is invalid: %s", oneLine(problems))
 		for _, problem := range problems.Unwrap() {
 			answer.Problems = append(answer.Problems, problem.Error())
 		}

@@ -32,10 +32,8 @@ type uploadRequest struct {
 func (s *Server) parseUpload(r *http.Request) (uploadRequest, error) {
 	u := uploadRequest{upload: upload{uploads: s.uploads, sha256: r.PathValue("sha256")}}
 	if s.uploads == nil {
-		return u, &httpfunc.Error{
-			Status:  http.StatusServiceUnavailable,
-			Message: "there is no job storage here: set OPLEDGER_JOB_STORAGE to gs://BUCKET/PREFIX or a folder",
-		}
+		return u, httpfunc.Errorf(http.StatusServiceUnavailable,
+			"there is no job storage here: set OPLEDGER_JOB_STORAGE to gs://BUCKET/PREFIX or a folder")
 	}
 	var problems operation.Problems
 	var err error
@@ -94,7 +92,7 @@ func (u *uploadRequest) readRange(given string) (problems operation.Problems) {
 
 // invalid is the answer to a request with problems.
 func invalid(err error, problems operation.Problems) error {
-	answer := &httpfunc.Error{Status: http.StatusBadRequest, Message: "the request is invalid: " + oneLine(err)}
+	answer := httpfunc.Errorf(http.StatusBadRequest, "the request is invalid: %s", oneLine(err))
 	for _, problem := range problems {
 		answer.Problems = append(answer.Problems, problem.Error())
 	}

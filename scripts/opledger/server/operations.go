@@ -134,7 +134,7 @@ func (s *Server) decideOperation(w http.ResponseWriter, r *http.Request) {
 	}
 	actions := s.Actions()
 	if err == nil && actions.AskToCancel == nil && key.Collection() != operation.Jobs {
-		err = &httpfunc.Error{Status: http.StatusNotImplemented, Message: "Gemini cannot be asked: set GEMINI_API_KEY"}
+		err = httpfunc.Errorf(http.StatusNotImplemented, "Gemini cannot be asked: set GEMINI_API_KEY")
 	}
 	if err != nil {
 		httpfunc.WriteError(w, err)
@@ -144,7 +144,7 @@ func (s *Server) decideOperation(w http.ResponseWriter, r *http.Request) {
 	if answer, refused := errors.AsType[*api.Error](err); refused && answer.Refused() {
 		err = &httpfunc.Error{Status: http.StatusConflict, Reason: "refused-by-gemini", Message: err.Error()}
 	} else if errors.Is(err, cancel.ErrUnsupported) {
-		err = &httpfunc.Error{Status: http.StatusBadRequest, Message: err.Error()}
+		err = httpfunc.Errorf(http.StatusBadRequest, "%v", err)
 	}
 	httpfunc.WriteResult(w, http.StatusOK,
 		stands.JSON("cancelRequested", map[string]any{"operation": key, "words": words}), err)
@@ -208,9 +208,8 @@ func readDecision(w http.ResponseWriter, r *http.Request) (d ledger.Decision, er
 	}
 	var given struct{ By, Why string }
 	if json.Unmarshal(body, &given) != nil || given.By == "" || given.Why == "" {
-		return d, &httpfunc.Error{
-			Status: http.StatusBadRequest, Message: `write {"by":"ann","why":"the prompt was wrong"}: both are recorded`,
-		}
+		return d, httpfunc.Errorf(http.StatusBadRequest,
+			`write {"by":"ann","why":"the prompt was wrong"}: both are recorded`)
 	}
 	return ledger.Decision(given), nil
 }

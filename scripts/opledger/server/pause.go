@@ -15,9 +15,8 @@ import (
 func (s *Server) pausedHere() bool { return s.effects.Paused && !s.resumed.Load() }
 
 // errElsewhere: other processes run the effects, so this one cannot end their pause.
-var errElsewhere = &httpfunc.Error{
-	Status: http.StatusConflict, Message: "effects are published to a topic: end the pause where they are run",
-}
+var errElsewhere = httpfunc.Errorf(http.StatusConflict,
+	"effects are published to a topic: end the pause where they are run")
 
 // ResumeEffects ends the pause of this process until its next start, logs who decided that and why, stores it [G5],
 // and has what waited enqueued. ended: there was a pause. After an error it may be repeated.
@@ -80,9 +79,7 @@ func (s *Server) serveResume(w http.ResponseWriter, r *http.Request) {
 	body, err := httpfunc.ReadBody(w, r)
 	var d ledger.Decision
 	if err == nil && len(body) > 0 && json.Unmarshal(body, &d) != nil {
-		err = &httpfunc.Error{
-			Status: http.StatusBadRequest, Message: `write {"by":"ann","why":"the receiver is back"}, or nothing`,
-		}
+		err = httpfunc.Errorf(http.StatusBadRequest, `write {"by":"ann","why":"the receiver is back"}, or nothing`)
 	}
 	ended := false
 	if err == nil {

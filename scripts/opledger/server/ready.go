@@ -82,13 +82,12 @@ func (s *Server) watchFile(ctx context.Context, failed chan<- error) {
 	if s.options.InPlace == nil {
 		return
 	}
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
+	tick := time.Tick(watchEvery)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 		if err := s.options.InPlace(); err != nil {
 			failed <- fmt.Errorf("%w; put it back where it was, beside its -wal, and then start serve again; "+

@@ -66,11 +66,10 @@ func (r *refusals) stored(counted, holds ledger.Refusals, err error) {
 
 // keepRefusals stores what the webhook refused once a minute, until ctx ends, and then once more.
 func (s *Server) keepRefusals(ctx context.Context) {
-	ticker := time.NewTicker(storeRefusalsEvery)
-	defer ticker.Stop()
+	tick := time.Tick(storeRefusalsEvery)
 	for {
 		select {
-		case <-ticker.C:
+		case <-tick:
 			s.storeRefusals(ctx)
 		case <-ctx.Done():
 			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeRefusalsWithin)

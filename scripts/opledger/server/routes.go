@@ -50,7 +50,7 @@ func (s *Server) handleWebhook(mux *http.ServeMux) {
 // notFound answers 404, and names the routes that exist.
 func notFound(what string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		httpfunc.WriteError(w, &httpfunc.Error{Status: http.StatusNotFound, Message: r.URL.Path + " is not here; " + what})
+		httpfunc.WriteError(w, httpfunc.Errorf(http.StatusNotFound, "%s is not here; %s", r.URL.Path, what))
 	}
 }
 

@@ -18,8 +18,7 @@ func (s *Server) schedule(ctx context.Context) {
 	if every == 0 || s.Reconciler == nil {
 		every, do = s.Ledger.Settings().Interval, func(ctx context.Context) { _, _ = s.sweep(ctx) }
 	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	tick := time.Tick(every)
 	for {
 		do(ctx)
 		s.expire(ctx)
@@ -27,7 +26,7 @@ func (s *Server) schedule(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 	}
 }
