@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
@@ -171,10 +173,7 @@ func answerTo(key string) []byte { return []byte("Result of " + key + ", sent ")
 
 // waitsForJobs reports whether a job waits for a time that will come.
 func (a *audit) waitsForJobs() bool {
-	for _, j := range a.jobs {
-		if !j.Ended() && j.Waiting != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(a.jobs)), func(j progress.Progress) bool {
+		return !j.Ended() && j.Waiting != nil
+	})
 }

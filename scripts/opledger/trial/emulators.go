@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +34,8 @@ func startEmulators(ctx context.Context, pushURL string) (_ *emulators, err erro
 	var closers []func() error
 	closeAll := func() error {
 		var errs []error
-		for i := len(closers) - 1; i >= 0; i-- {
-			errs = append(errs, closers[i]())
+		for _, closer := range slices.Backward(closers) {
+			errs = append(errs, closer())
 		}
 		return errors.Join(errs...)
 	}

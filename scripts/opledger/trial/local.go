@@ -203,8 +203,10 @@ func (f localFlags) runLocal(
 		return local.Summary{}, err
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
-	if err := printConsole(outside, o); err != nil {
-		return local.Summary{}, err
+	if !outside.JSON {
+		if _, err := fmt.Fprintf(outside.Out, "watch it in a browser: %s\n", o.Functions); err != nil {
+			return local.Summary{}, fmt.Errorf("writing to stdout: %w", err)
+		}
 	}
 	log := slog.New(slog.DiscardHandler)
 	if f.verbose {
@@ -228,17 +230,6 @@ func (f localFlags) runLocal(
 func closed(listener net.Listener) error {
 	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
 		return err //nolint:wrapcheck // it says which
-	}
-	return nil
-}
-
-// printConsole says where the run can be watched, unless nothing but JSON is printed.
-func printConsole(outside terminal.Environment, o local.Options) error {
-	if _, silent := o.View.(local.Silent); silent {
-		return nil
-	}
-	if _, err := fmt.Fprintf(outside.Out, "watch it in a browser: %s\n", o.Functions); err != nil {
-		return fmt.Errorf("writing to stdout: %w", err)
 	}
 	return nil
 }
