@@ -114,29 +114,48 @@ func TestJudgePause(t *testing.T) {
 	}
 }
 
-// TestPartial: of lists that are longer than what was read, numbers and problems are at least so many.
+// TestPartial: of lists that are longer than what was read, numbers and problems are at least so many, and of others
+// exactly so many.
 func TestPartial(t *testing.T) {
 	t.Parallel()
-	o := Overview{
-		Partial: true, Dead: Dead{Total: ledger.Total{N: 1}},
-		Effects: Effects{
-			Failing: 2, Partial: true,
-			Errors: []phrase.FailureGroup{{Failure: "503", Count: 1}, {Failure: "refused", Count: 1}},
-		}, Intents: Intents{Total: ledger.Total{N: 9}, Abandoned: 4, Partial: true},
-	}
-	o.judge(Options{Interval: 5 * time.Minute})
-	sections := o.Sections()
-	if len(sections) != 2 || sections[0].Heading != "Needs an operator: at least 2" ||
-		sections[0].Problems[1].Words != "at least 4 intents given up: no operation was found" ||
-		sections[1].Heading != "Needs none yet" ||
-		!strings.HasPrefix(sections[1].Problems[0].Words, "at least 2 effects failed at the last attempt") ||
-		sections[1].Problems[0].Detail != "the last error of at least 1 of them: 503" ||
-		o.Intents.Words() != "their operation is not known yet, at least 4 given up" {
-		t.Errorf("%+v", sections)
-	}
-	o.Dead, o.Intents = Dead{}, Intents{}
-	o.judge(Options{Interval: 5 * time.Minute})
-	if heading := o.Sections()[0].Heading; heading != "Needs an operator" {
-		t.Errorf("nothing needs one: %q", heading)
+	for _, partial := range []bool{true, false} {
+		o := Overview{
+			Partial: partial, Dead: Dead{Total: ledger.Total{N: 1}},
+			Pending: Pending{Late: ledger.Total{N: 9}, Missing: 3, Partial: partial},
+			Effects: Effects{
+				Failing: 2, Partial: partial, Unknown: []UnknownEffect{{Name: "old", Count: 6}},
+				Errors: []phrase.FailureGroup{{Failure: "503", Count: 1}, {Failure: "refused", Count: 1}},
+			},
+			Intents: Intents{Total: ledger.Total{N: 9}, Abandoned: 4, Partial: partial, decided: 5},
+		}
+		o.judge(Options{Interval: 5 * time.Minute})
+		said := o.Intents.Words()
+		for _, section := range o.Sections() {
+			said += "\n" + section.Heading
+			for _, p := range section.Problems {
+				said += "\n" + p.Words + "; " + p.Detail
+			}
+		}
+		atLeast := map[bool]string{true: "at least "}[partial]
+		for _, want := range []string{
+			", %s5 abandoned", ", %s4 given up\n", "\n%s4 intents given up", "\n%s6 effects of the rule old", "\n%s2 effects failed",
+			"; the last error of %s1 of them: 503", "; Gemini does not know %s3 of them",
+		} {
+			if want := fmt.Sprintf(want, atLeast); !strings.Contains(said, want) {
+				t.Errorf("partial %v: want %q: %s", partial, want, said)
+			}
+		}
+		heading := "Needs an operator"
+		if partial {
+			heading += ": at least 4"
+		}
+		if o.Sections()[0].Heading != heading || !partial && strings.Contains(said, "at least") {
+			t.Errorf("partial %v: want %q: %s", partial, heading, said)
+		}
+		o.Dead, o.Intents, o.Pending, o.Effects = Dead{}, Intents{}, Pending{}, Effects{}
+		o.judge(Options{Interval: 5 * time.Minute})
+		if heading := o.Sections()[0].Heading; heading != "Needs an operator" {
+			t.Errorf("nothing needs one: %q", heading)
+		}
 	}
 }
