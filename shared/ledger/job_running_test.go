@@ -17,9 +17,12 @@ func TestNoteUnmatched(t *testing.T) {
 	s := RunningBatches{Unmatched: map[string]Unmatched{}}
 	ended := func(i int, at time.Time) {
 		key := operation.Key(fmt.Sprint("jobs/j", i))
-		s.noteUnmatched(job.Job{Key: key, Phase: job.Ended, Counts: job.Counts{Unmatched: 1}}, at)
+		s.noteUnmatched(job.Job{
+			Key: key, Phase: job.Ended, Counts: job.Counts{Unmatched: int64(i)}, Storage: "/jobs",
+			Output: job.Output{Unmatched: job.Object{Name: fmt.Sprint("unmatched", i)}},
+		}, at)
 	}
-	ended(0, start)
+	ended(2, start)
 	last := start.Add(UnmatchedFor + time.Second)
 	ended(1, last)
 	if len(s.Unmatched) != 1 || s.UnmatchedJobs(last)[0].Job != "jobs/j1" {
@@ -29,9 +32,13 @@ func TestNoteUnmatched(t *testing.T) {
 		last = last.Add(time.Second)
 		ended(i+2, last)
 	}
+	ended(26, last.Add(time.Minute)) // it ended before
 	jobs := s.UnmatchedJobs(last)
 	if len(jobs) != mostUnmatched || jobs[0].Job != "jobs/j26" || jobs[mostUnmatched-1].Job != "jobs/j7" {
 		t.Errorf("%+v", jobs)
+	}
+	if want := (Unmatched{26, "/jobs", "unmatched26", last}); !jobs[0].equal(want) {
+		t.Errorf("%+v, want %+v", jobs[0], want)
 	}
 	for what, j := range map[string]job.Job{
 		"runs": {Phase: job.Running, Counts: job.Counts{Unmatched: 1}}, "has no such line": {Phase: job.Ended},

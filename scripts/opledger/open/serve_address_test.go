@@ -220,7 +220,9 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stopped.Close() //nolint:errcheck // it was only listened on
-	another := httptest.NewServer(http.NotFoundHandler())
+	another := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"proof":"made up"}`)
+	}))
 	defer another.Close()
 	where := open.Location{Store: config.Store{SQLite: f.Path}}
 	left := func(name, url string, mode fs.FileMode) {
@@ -242,10 +244,14 @@ func TestServe(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	want(overview.Serve{State: overview.ServeNone})
-	left("killed", "http://127.0.0.1:1", 0o600)
-	left("another", another.URL, 0o600)
 	left("notes", "", 0o600)
+	if err := os.WriteFile(f.Path+".serve-keyless", []byte(`{"url":"http://127.0.0.1:1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(overview.Serve{State: overview.ServeNone})
+	left("another", another.URL, 0o600)
+	want(overview.Serve{State: overview.ServeGone})
+	left("killed", "http://127.0.0.1:1", 0o600)
 	want(overview.Serve{State: overview.ServeGone})
 	left("theirs", "http://127.0.0.1:1", 0o644)
 	want(overview.Serve{})
@@ -265,6 +271,7 @@ func TestServe(t *testing.T) {
 	}
 	s := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store()}, "--schedule=false")
 	defer s.Stop()
+	left("later", "http://127.0.0.1:1", 0o600)
 	want(overview.Serve{State: overview.ServeRuns})
 	where.SQLite = ""
 	want(overview.Serve{})
