@@ -110,7 +110,7 @@ func TestServeAddressNeedsNoToken(t *testing.T) {
 	f := commandtest.NewFile(t)
 	s := commandtest.Serving(t, []string{"OPLEDGER_STORE=" + f.Store(), "OPLEDGER_SERVE_TOKEN="}, "--schedule=false")
 	asks(f, true, "OPLEDGER_TOKEN="+commandtest.ServeToken)
-	if log := s.Stop(); strings.Contains(log, "refused") {
+	if log := s.Stop(); strings.Contains(log, "a caller was refused") {
 		t.Errorf("a token was tried: %s", log)
 	}
 }

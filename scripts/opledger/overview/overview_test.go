@@ -138,8 +138,8 @@ func TestPartial(t *testing.T) {
 		}
 		atLeast := map[bool]string{true: "at least "}[partial]
 		for _, want := range []string{
-			", %s5 abandoned", ", %s4 given up\n", "\n%s4 intents given up", "\n%s6 effects of the rule old", "\n%s2 effects failed",
-			"; the last error of %s1 of them: 503", "; Gemini does not know %s3 of them",
+			", %s5 abandoned", ", %s4 given up\n", "\n%s4 intents given up", "\n%s6 effects of the rule old",
+			"\n%s2 effects failed", "; the last error of %s1 of them: 503", "; Gemini does not know %s3 of them",
 		} {
 			if want := fmt.Sprintf(want, atLeast); !strings.Contains(said, want) {
 				t.Errorf("partial %v: want %q: %s", partial, want, said)
