@@ -290,6 +290,7 @@ func TestReadOnly(t *testing.T) {
 	w := newWorld(t)
 	w.fill()
 	w.fillJobs()
+	w.leaveOut()
 	for _, a := range everyAction {
 		if answer := w.get(a.address()); answer.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", a.address(), answer.Code)

@@ -344,11 +344,19 @@ func TestServeLeavesOutEffects(t *testing.T) {
 	run("replay", "batches/a", "--effect", "publish").Want(t, terminal.ExitDone).Says(t, "1 done")
 	run("status").Want(t, terminal.ExitFailed, "1 operation ended without the effect publish")
 	run("replay", "--without", "publish", "--dry-run").Want(t, terminal.ExitDone).Says(t, "batches/b", "nothing was")
+	run("replay", "--without", "publish", "--dead").Want(t, terminal.ExitUsage, "an effect that was never planned")
+	run("replay", "--without", "publish", "--state", "FAILED", "--yes").Want(t, terminal.ExitDone).Says(t, "no selected")
+	if effect := leftOut(f, "publish"); effect.Resolved != nil {
+		t.Errorf("a replay of some has ended it: %+v", effect)
+	}
 	for _, says := range []string{"1 done", "no selected operation ended without the effect publish"} { // it is safe again
 		run("replay", "--without", "publish", "--yes").Want(t, terminal.ExitDone).Says(t, says)
 	}
 	if n := p.accepted.Load(); n != 2 {
 		t.Errorf("the receiver got %d", n)
+	}
+	if effect := leftOut(f, "publish"); effect.Resolved == nil { // where more ended than status reads, it counts on this
+		t.Errorf("a replay of all has not ended it: %+v", effect)
 	}
 	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
 	s.Stop()
@@ -358,6 +366,16 @@ func TestServeLeavesOutEffects(t *testing.T) {
 	run("resolve", "--without", "publish", "--reason", "it moved", "--yes").Want(t, terminal.ExitDone).Says(t,
 		"that the effect publish is left out resolved by", "it moved")
 	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
+}
+
+// leftOut is an effect that was left out.
+func leftOut(f commandtest.File, name string) (effect ledger.LeftOut) {
+	f.T.Helper()
+	f.With(func(ctx context.Context, l *ledger.Ledger) (err error) {
+		effect, err = l.Effects.FindLeftOut(ctx, name)
+		return err
+	})
+	return effect
 }
 
 // TestStatusOfServe: status says what the serve that runs on the ledger cannot perform, as the Overview of its console.
