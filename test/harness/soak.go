@@ -32,3 +32,10 @@ func Soak[T any](t testing.TB, short, night, long T) T {
 		return short
 	}
 }
+
+// Thorough reports whether a test may take longer than `go test ./...` has time for: in the gate, which requires the
+// emulators, and at every level above short.
+func Thorough(t testing.TB) bool {
+	t.Helper()
+	return os.Getenv(envRequire) == "1" || Soak(t, false, true, true)
+}

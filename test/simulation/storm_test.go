@@ -33,10 +33,19 @@ var (
 	choices = flag.String("choices", "", "repeat the schedule of these choices, such as 0,2,0,1, instead")
 )
 
+// schedulesOf returns how many schedules run: outside of the gate fewer than at the level short.
+func schedulesOf(t *testing.T, few, short, night, long uint64) uint64 {
+	t.Helper()
+	if !harness.Thorough(t) {
+		return few
+	}
+	return harness.Soak(t, short, night, long)
+}
+
 // TestStorm runs the schedules of as many seeds as OPLEDGER_SOAK says. A seed that breaks an invariant
 // is shrunk, and printed with the command that repeats it.
 func TestStorm(t *testing.T) {
-	storm(t, Options{}, harness.Soak(t, uint64(500), 20_000, 1_000_000), outcomesOfStorm)
+	storm(t, Options{}, schedulesOf(t, 200, 500, 20_000, 1_000_000), outcomesOfStorm)
 }
 
 // storm runs so many schedules, which must meet certain outcomes, or repeats one.

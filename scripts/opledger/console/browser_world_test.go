@@ -222,8 +222,7 @@ func (b *browser) fits(address string) {
 		chromedp.WaitVisible(chromedp.CSS("h1")))
 	value[any](b, axe+"; 0")
 	const everything = `{resultTypes: ["violations"]}`
-	both := os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" || harness.Soak(b, false, true, true) ||
-		os.Getenv("OPLEDGER_SCREENSHOTS") != ""
+	both := harness.Thorough(b) || os.Getenv("OPLEDGER_SCREENSHOTS") != ""
 	light := b.fitted%2 == 0
 	b.fitted++
 	if light || both {

@@ -65,18 +65,27 @@ type striking struct {
 	least            int  // kinds that are struck, so that what tells one from another works
 }
 
-// struckAtEachKind tells each story until it has no kind of call that was not struck. One telling has many.
+// struckAtEachKind tells each story until it has no kind of call that was not struck. One telling has many. Outside of
+// the gate it leaves out the last tellings, which strike a few kinds each, and on Firestore the stories after the
+// first, which has every step: what these strike more is struck in SQLite.
 func struckAtEachKind(t *testing.T, how striking) {
 	t.Helper()
 	all := &kinds{apart: how.apart, struck: map[string]bool{}}
-	for _, s := range stories() {
+	chosen, few := stories(), 0
+	if !harness.Thorough(t) {
+		few = 3
+		if how.firestore {
+			chosen = chosen[:1]
+		}
+	}
+	for _, s := range chosen {
 		for n := 1; ; n++ {
 			k := &killer{fails: how.fails, kinds: all.again()}
 			if !told(t, fmt.Sprintf("%s/%d", s.name, n), s, k, how.firestore) {
 				return
 			}
 			t.Logf("%s/%d: %d of %d calls", s.name, n, k.kills, k.calls)
-			if k.kills == 0 || how.once {
+			if k.kills <= few || how.once {
 				break
 			}
 		}
