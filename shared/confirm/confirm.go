@@ -18,10 +18,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/lazy"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -102,8 +102,7 @@ type Confirmer struct {
 	turns   *turns
 	now     func() time.Time
 
-	mu     sync.Mutex
-	client *lookup.Client // once there is one
+	client lazy.Value[*lookup.Client]
 }
 
 // New returns a Confirmer.
@@ -191,16 +190,7 @@ func (c *Confirmer) lookup(ctx context.Context, name operation.Name) (lookup.Ans
 
 // gemini returns the client, and makes it on the first call.
 func (c *Confirmer) gemini(ctx context.Context) (*lookup.Client, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.client == nil {
-		client, err := c.connect(ctx)
-		if err != nil {
-			return nil, err
-		}
-		c.client = client
-	}
-	return c.client, nil
+	return c.client.Get(func() (*lookup.Client, error) { return c.connect(ctx) })
 }
 
 // ingest ingests Gemini's answer under the id of the delivery.

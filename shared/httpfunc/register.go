@@ -21,6 +21,7 @@ import (
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/lazy"
 	"github.com/opledger/opledger/shared/logging"
 )
 
@@ -55,7 +56,16 @@ func RegisterAtStart[Settings any](
 	serve(handler, name)
 }
 
-func serve(handler *lazy[http.Handler], name string) {
+// A target is built at its first use. A failed build is repeated at the next use.
+type target[T any] struct {
+	log   *slog.Logger
+	build func() (T, error)
+	built lazy.Value[T]
+}
+
+func (t *target[T]) get() (T, error) { return t.built.Get(t.build) }
+
+func serve(handler *target[http.Handler], name string) {
 	notStarted := unavailable("the function could not start; its log says why")
 	stopping := unavailable("the process is stopping; another one answers")
 	stopper := newStopper(handler.log, os.Exit)
@@ -85,11 +95,11 @@ func unavailable(message string) http.Handler {
 	}))
 }
 
-// prepare returns build as a lazy value, with settings that were checked if this function is the
+// prepare returns build as a target, with settings that were checked if this function is the
 // target.
 func prepare[Settings, T any](
 	name string, build func(context.Context, Settings, *slog.Logger) (T, error),
-) *lazy[T] {
+) *target[T] {
 	log := logging.New(os.Stdout, os.Getenv("GOOGLE_CLOUD_PROJECT"))
 	parse := func() (Settings, error) { return config.Parse[Settings](os.Environ()) }
 	if os.Getenv("FUNCTION_TARGET") == name {
@@ -111,7 +121,7 @@ func prepare[Settings, T any](
 		}
 		parse = func() (Settings, error) { return settings, nil }
 	}
-	return &lazy[T]{log: log, build: func() (T, error) {
+	return &target[T]{log: log, build: func() (T, error) {
 		settings, err := parse()
 		if err != nil {
 			var none T

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 
 	"os"
-	"sync"
 	"time"
 
 	secretmanager "cloud.google.com/go/secretmanager/apiv1"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/lazy"
 )
 
 const (
@@ -43,10 +43,10 @@ type Options struct {
 type Client struct {
 	options Options
 
-	mu     sync.Mutex
-	client *secretmanager.Client
-	closed bool
+	client lazy.Value[*secretmanager.Client]
 }
+
+var errClosed = errors.New("the Secret Manager client is closed")
 
 // New returns a client. It does not connect.
 func New(o Options) *Client {
@@ -59,14 +59,10 @@ func New(o Options) *Client {
 
 // Close closes the connection, if there is one. Later calls fail.
 func (c *Client) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	if c.client == nil {
+	client, made := c.client.Close(errClosed)
+	if !made {
 		return nil
 	}
-	client := c.client
-	c.client = nil
 	if err := client.Close(); err != nil {
 		return fmt.Errorf("closing the Secret Manager client: %w", err)
 	}
@@ -75,14 +71,10 @@ func (c *Client) Close() error {
 
 // connect returns the client, made on the first call. After an error the next call tries again.
 func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, errors.New("the Secret Manager client is closed")
-	}
-	if c.client != nil {
-		return c.client, nil
-	}
+	return c.client.Get(func() (*secretmanager.Client, error) { return c.dial(ctx) })
+}
+
+func (c *Client) dial(ctx context.Context) (*secretmanager.Client, error) {
 	// By default the client logs payloads if GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
 	options := []option.ClientOption{option.WithLogger(slog.New(slog.DiscardHandler))}
 	if c.options.Emulator != "" {
@@ -106,7 +98,6 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	client.CallOptions.AccessSecretVersion = again
 	client.CallOptions.ListSecretVersions = again
 	client.CallOptions.TestIamPermissions = again
-	c.client = client
 	return client, nil
 }
 

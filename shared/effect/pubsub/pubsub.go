@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	pubsub "cloud.google.com/go/pubsub/v2/apiv1"
@@ -21,6 +20,7 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/spec"
+	"github.com/opledger/opledger/shared/lazy"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -61,11 +61,10 @@ func (d *Do) Unperformable(ctx context.Context, topics *Topics) error {
 type Topics struct {
 	project string
 	options []option.ClientOption
-
-	mu     sync.Mutex
-	client *pubsub.TopicAdminClient
-	closed bool
+	client  lazy.Value[*pubsub.TopicAdminClient]
 }
+
+var errClosed = errors.New("the Pub/Sub client is closed")
 
 // NewTopics returns Topics that have not connected yet. project is that of topics which do not name
 // one; it may be empty.
@@ -75,14 +74,10 @@ func NewTopics(project string, options ...option.ClientOption) *Topics {
 
 // Close closes the connection, if there is one. Later attempts fail and can be repeated elsewhere.
 func (t *Topics) Close() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.closed = true
-	if t.client == nil {
+	client, made := t.client.Close(errClosed)
+	if !made {
 		return nil
 	}
-	client := t.client
-	t.client = nil
 	if err := client.Close(); err != nil {
 		return fmt.Errorf("closing the Pub/Sub client: %w", err)
 	}
@@ -92,20 +87,14 @@ func (t *Topics) Close() error {
 // connect returns the client, made at the first call. If it could not be made, the next call tries
 // again.
 func (t *Topics) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return nil, errors.New("the Pub/Sub client is closed")
-	}
-	if t.client == nil {
+	return t.client.Get(func() (*pubsub.TopicAdminClient, error) {
 		client, err := pubsub.NewTopicAdminClient(context.WithoutCancel(ctx), t.options...)
 		if err != nil {
 			return nil, fmt.Errorf("making a Pub/Sub client: %w%s", err, diag.LogIn)
 		}
 		client.CallOptions.GetTopic = nil // Check must not be retried until its time is over
-		t.client = client
-	}
-	return t.client, nil
+		return client, nil
+	})
 }
 
 // ErrNoTopic is wrapped by the error of Check for a topic that does not exist.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/opledger/opledger/shared/lazy"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -32,8 +33,7 @@ type Topic struct {
 	closed  bool
 	sending sync.WaitGroup
 
-	making sync.Mutex
-	client *pubsub.TopicAdminClient // nil until it is needed
+	client lazy.Value[*pubsub.TopicAdminClient]
 }
 
 // publishTimeout bounds how long a message is repeated, also one whose caller's context has ended.
@@ -65,11 +65,10 @@ func Open(ctx context.Context, project, name string, options ...option.ClientOpt
 // connect returns the client, made at the first call. If it could not be made, the next call tries
 // again.
 func (t *Topic) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
-	t.making.Lock()
-	defer t.making.Unlock()
-	if t.client != nil {
-		return t.client, nil
-	}
+	return t.client.Get(func() (*pubsub.TopicAdminClient, error) { return t.dial(ctx) })
+}
+
+func (t *Topic) dial(ctx context.Context) (*pubsub.TopicAdminClient, error) {
 	// Without keepalive a connection that was dropped in silence costs each message its whole time.
 	alive := option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Minute}))
 	options := append([]option.ClientOption{alive}, t.options...)
@@ -77,7 +76,6 @@ func (t *Topic) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a Pub/Sub client for topic %s: %w", t.name, err)
 	}
-	t.client = client
 	return client, nil
 }
 
@@ -130,8 +128,9 @@ func (t *Topic) Close() error {
 	t.closed = true
 	t.mu.Unlock()
 	t.sending.Wait() // after it nothing makes a client
-	if t.client == nil {
+	client, made := t.client.Close(errClosed)
+	if !made {
 		return nil
 	}
-	return t.client.Close()
+	return client.Close()
 }

@@ -1,0 +1,35 @@
+// Package lazy makes a value, such as a client, when it is first needed.
+package lazy
+
+import "sync"
+
+// A Value is made by the first Get. It is safe for concurrent use: others wait for the one who makes it.
+type Value[T any] struct {
+	mu     sync.Mutex
+	made   bool
+	value  T
+	closed error // why there is none any more
+}
+
+// Get returns the value, and makes it if there is none. After an error the next Get tries again.
+func (v *Value[T]) Get(make func() (T, error)) (T, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.made || v.closed != nil {
+		return v.value, v.closed
+	}
+	value, err := make()
+	if err == nil {
+		v.value, v.made = value, true
+	}
+	return value, err
+}
+
+// Close returns the value for its last use, if it was made. Every Get from then on returns why instead.
+func (v *Value[T]) Close(why error) (last T, made bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last, made = v.value, v.made
+	v.value, v.made, v.closed = *new(T), false, why
+	return last, made
+}
