@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
@@ -16,6 +15,7 @@ import (
 	htransport "google.golang.org/api/transport/http"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/lazy"
 )
 
 // Buckets is Cloud Storage. It is safe for concurrent use. It looks for credentials at its first
@@ -25,9 +25,7 @@ type Buckets struct {
 	ChunkBytes int
 
 	emulator string
-
-	mu      sync.Mutex
-	service *gcs.Service
+	service  lazy.Value[*gcs.Service]
 }
 
 // NewBuckets returns Buckets that have not connected yet. emulator is the address of a Cloud
@@ -42,11 +40,10 @@ const chunkBytes = 4 << 20
 // connect returns the client, made at the first call. If it could not be made, the next call tries
 // again.
 func (b *Buckets) connect(ctx context.Context) (*gcs.Service, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.service != nil {
-		return b.service, nil
-	}
+	return b.service.Get(func() (*gcs.Service, error) { return b.dial(ctx) })
+}
+
+func (b *Buckets) dial(ctx context.Context) (*gcs.Service, error) {
 	// By default the client logs what it sends where GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
 	options := []option.ClientOption{
 		option.WithLogger(slog.New(slog.DiscardHandler)), option.WithScopes(gcs.DevstorageReadWriteScope),
@@ -63,7 +60,6 @@ func (b *Buckets) connect(ctx context.Context) (*gcs.Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a Cloud Storage client: %w%s", err, diag.LogIn)
 	}
-	b.service = service
 	return service, nil
 }
 
