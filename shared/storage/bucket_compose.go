@@ -40,13 +40,13 @@ func (b *bucket) Compose(ctx context.Context, name string, sources []Object) (Ob
 	defer func() { b.tidy(ctx, between) }()
 	for level := 1; len(sources) > maxComposed; level++ {
 		next := make([]Object, (len(sources)+maxComposed-1)/maxComposed)
-		group, within := errgroup.WithContext(ctx)
+		var group errgroup.Group // one that fails cancels no other, which might be made behind the tidying
 		group.SetLimit(composesAtOnce)
 		for i, some := range slices.Collect(slices.Chunk(sources, maxComposed)) {
 			part := fmt.Sprintf("%s%s-%d-%d", unfinished, nonce, level, i)
 			between = append(between, part)
 			group.Go(func() (err error) {
-				next[i], err = b.composeFew(within, part, nonce, some)
+				next[i], err = b.composeFew(ctx, part, nonce, some)
 				return err
 			})
 		}
