@@ -54,42 +54,62 @@ func (p *pass) checkSecrets(ctx context.Context, hooks []webhooks.Webhook) {
 		p.count.fail(ctx, "reading the webhook's secret, to compare it with Gemini's", err)
 		return
 	}
+	var fits *webhooks.Webhook
 	wrong := ledger.WrongSecret{}
 	for _, hook := range p.comparable(hooks) {
 		signs, unknown := hook.Unknown(known, p.start)
 		if !unknown {
-			p.wrongSecret = &ledger.WrongSecret{}
-			if _, shown := hook.Unknown(nil, p.start); shown { // else there was nothing to compare
-				p.secretFitsAt = p.start
-			}
-			return
+			fits = &hook
+			continue
 		}
 		wrong.Webhook, wrong.Shown = hook.ID, signs.Truncated
 		if p.Endpoint.URL == "" && len(wrong.Compared) < mostCompared {
 			wrong.Compared = append(wrong.Compared, hook.ID)
 		}
 	}
+	if fits != nil {
+		p.wrongSecret = &ledger.WrongSecret{}
+		p.fits(ctx, *fits)
+		return
+	}
 	p.wrongSecret = &wrong
-	if wrong.Webhook == "" { // none is enabled
+	if wrong.Webhook == "" { // there was none to compare
 		return
 	}
 	p.delivered = false
 	p.alertSecret(ctx, wrong)
 }
 
-// comparable returns the webhooks whose secrets say something: the enabled ones, in the order of their ids, so that two
+// comparable returns the webhooks whose secrets say something, the enabled ones last, in the order of their ids: two
 // passes name the same. Gemini disables one whose deliveries fail, as all do with a wrong secret. Where its address is
-// known that is said; else such ones are compared while none is enabled, so that the wrong secret is still said.
+// known that is said; else such ones are compared, too.
 func (p *pass) comparable(hooks []webhooks.Webhook) []webhooks.Webhook {
-	in := func(state string) []webhooks.Webhook {
-		return slices.DeleteFunc(slices.Clone(hooks), func(hook webhooks.Webhook) bool { return hook.State != state })
-	}
-	found := in(webhooks.Enabled)
-	if len(found) == 0 && p.Endpoint.URL == "" {
-		found = in(webhooks.DisabledByFailures)
-	}
-	slices.SortFunc(found, func(a, b webhooks.Webhook) int { return cmp.Compare(a.ID, b.ID) })
+	found := slices.DeleteFunc(slices.Clone(hooks), func(hook webhooks.Webhook) bool {
+		return hook.State != webhooks.Enabled && (hook.State != webhooks.DisabledByFailures || p.Endpoint.URL != "")
+	})
+	slices.SortFunc(found, func(a, b webhooks.Webhook) int {
+		return cmp.Or(cmp.Compare(a.State, b.State), cmp.Compare(a.ID, b.ID))
+	})
 	return found
+}
+
+// fits notes that a webhook signs with a secret that is known. Where no address says which webhook delivers here, that
+// one does.
+func (p *pass) fits(ctx context.Context, hook webhooks.Webhook) {
+	if _, shown := hook.Unknown(nil, p.start); !shown { // there was nothing to compare
+		return
+	}
+	p.secretFitsAt = p.start
+	if p.Endpoint.URL != "" {
+		return
+	}
+	p.lookups.SawWebhook(hook.ID, hook.State == webhooks.Enabled)
+	if hook.State == webhooks.Enabled {
+		p.webhook = ledger.WebhookEnabled
+		return
+	}
+	p.webhook = ledger.WebhookDisabled
+	p.disabled(ctx, hook)
 }
 
 // alertSecret raises the alert about a secret that the webhook does not know, once two passes in a row have found it:

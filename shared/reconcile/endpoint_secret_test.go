@@ -98,8 +98,9 @@ func TestWrongSecret(t *testing.T) {
 }
 
 // TestSecretOfAnyWebhook: a pass that does not know which webhook delivers here compares its secrets with those of all
-// enabled ones, by one request. Only where none fits is that said, with the webhooks that were compared. That they are
-// disabled or gone is not: each may be another deployment's [W1].
+// ones that are enabled, or that Gemini disabled, by one request. Where none fits that is said, with the webhooks that
+// were compared. One that fits delivers here, and it is said where that one is disabled; of the others it is not said,
+// nor that they are gone: each may be another deployment's [W1].
 func TestSecretOfAnyWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
@@ -121,6 +122,7 @@ func TestSecretOfAnyWebhook(t *testing.T) {
 		w.sim.AnswerNext(geminisim.OpWebhook, "", geminisim.ErrorAnswer(http.StatusNotFound, "no such page"))
 	}
 	var ids []string
+	var fitting string          // the id of the one that fits
 	var shown map[string]string // by id
 	create := func(states ...string) func() {
 		return func() {
@@ -133,7 +135,8 @@ func TestSecretOfAnyWebhook(t *testing.T) {
 				if err := w.sim.SetWebhookState(made.ID, state); err != nil {
 					t.Fatal(err)
 				}
-				ids, fits, shown[made.ID] = append(ids, made.ID), []string{made.Secret}, made.Secrets[0].Truncated
+				ids, shown[made.ID] = append(ids, made.ID), made.Secrets[0].Truncated
+				fits, fitting = []string{made.Secret}, made.ID
 			}
 			slices.Sort(ids)
 		}
@@ -152,17 +155,30 @@ func TestSecretOfAnyWebhook(t *testing.T) {
 		happens          func()
 		known            *[]string
 		noWebhook, wrong bool
-		fits             bool
-		says             string // of the log
+		health           ledger.WebhookHealth // of the one that fits
+		says             string               // of the log
 	}{
-		{"none", none, &other, true, false, false, ""},
-		{"one that an operator disabled", create(webhooks.Disabled), &other, false, false, false, ""},
-		{"two more", create(webhooks.Enabled, webhooks.Enabled), &other, false, true, false, "secret-unknown"},
-		{"the same again", none, &other, false, true, false, "wrong-secret"},
-		{"no list", unlisted, &other, false, true, false, "webhooks-unlisted"},
-		{"Gemini has disabled them", become(webhooks.DisabledByFailures), &other, false, true, false, "wrong-secret"},
-		{"the right secret, while they are disabled", none, &fits, false, false, true, ""},
-		{"the right secret", become(webhooks.Enabled), &fits, false, false, true, ""},
+		{"none", none, &other, true, false, ledger.WebhookNone, ""},
+		{"one that an operator disabled", create(webhooks.Disabled), &other, false, false, ledger.WebhookNone, ""},
+		{"two more", create(webhooks.Enabled, webhooks.Enabled), &other, false, true, ledger.WebhookNone, "secret-unknown"},
+		{"the same again", none, &other, false, true, ledger.WebhookNone, "wrong-secret"},
+		{"no list", unlisted, &other, false, true, ledger.WebhookNone, "webhooks-unlisted"},
+		{"Gemini has disabled them", become(webhooks.DisabledByFailures), &other, false, true, ledger.WebhookNone,
+			"wrong-secret"},
+		{"the right secret, while they are disabled", none, &fits, false, false, ledger.WebhookDisabled, "disabled"},
+		{"the right secret", become(webhooks.Enabled), &fits, false, false, ledger.WebhookEnabled, ""},
+		{"another's is enabled, and ours is not", func() {
+			become(webhooks.Enabled)()
+			if err := w.sim.SetWebhookState(fitting, webhooks.DisabledByFailures); err != nil {
+				t.Fatal(err)
+			}
+		}, &fits, false, false, ledger.WebhookDisabled, "disabled"},
+		{"ours is enabled, and another's is not", func() {
+			become(webhooks.DisabledByFailures)()
+			if err := w.sim.SetWebhookState(fitting, webhooks.Enabled); err != nil {
+				t.Fatal(err)
+			}
+		}, &fits, false, false, ledger.WebhookEnabled, ""},
 	} {
 		c.happens()
 		secrets(*c.known)
@@ -191,8 +207,8 @@ func TestSecretOfAnyWebhook(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, got.WrongSecret); diff != "" || got.NoWebhook != c.noWebhook || got.Errors != 0 ||
-			got.Webhook != ledger.WebhookNone || strings.Join(says, " ") != c.says ||
-			got.SecretFitsAt.Equal(w.clock.Now()) != c.fits {
+			got.Webhook != c.health || strings.Join(says, " ") != c.says ||
+			got.SecretFitsAt.Equal(w.clock.Now()) != (c.health != ledger.WebhookNone) {
 			t.Errorf("W1: %s: %+v, logged %q, -want +got\n%s", c.about, got, says, diff)
 		}
 		if n := requests - before; n != 1 {

@@ -14,9 +14,10 @@ func newPing(outside terminal.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [ID]",
 		Short: "Make Gemini send a ping to the webhook",
-		Long: "Makes Gemini send a ping to the webhook for $OPLEDGER_WEBHOOK_URL, or to the one with that id. Gemini\n" +
-			"answers the same whether the receiver can be reached or not: look for the ping itself, which the\n" +
-			"webhook function logs and keeps in the ledger's quarantine.",
+		Long: "Makes Gemini send a ping to the webhook for $OPLEDGER_WEBHOOK_URL, or to the one with that id. Where\n" +
+			"neither is given, the only webhook at Gemini is meant. Gemini answers the same whether the receiver can\n" +
+			"be reached or not: look for the ping itself, which the webhook function logs and keeps in the ledger's\n" +
+			"quarantine.",
 		Example: "  opledger webhook ping",
 		Args:    terminal.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

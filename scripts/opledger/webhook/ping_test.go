@@ -22,6 +22,11 @@ func TestWebhookPing(t *testing.T) {
 			t.Errorf("asked of Gemini: %s", writes)
 		}
 	}
+	elsewhere := w.with("OPLEDGER_WEBHOOK_URL")
+	w.doWith(elsewhere, "", "ping").Want(t, terminal.ExitDone).Says(t, hookURL) // it is the only one
+	w.registerWebhook("https://other.example/hook")
+	w.took()
+	w.doWith(elsewhere, "", "ping").Want(t, terminal.ExitUsage, "which webhook is meant? Set OPLEDGER_WEBHOOK_URL")
 	w.do("ping", "nosuch").Want(t, terminal.ExitFailed, "404").Complaint(t)
 	w.at(http.MethodPost, ":ping", unavailable)
 	w.do("ping").Want(t, terminal.ExitFailed, "503").Complaint(t)

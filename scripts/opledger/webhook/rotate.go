@@ -22,7 +22,8 @@ func newRotate(outside terminal.Environment) *cobra.Command {
 		Short: "Give the webhook a new signing secret, with no gap",
 		Long: "Makes a new signing secret at Gemini and stores it as a new version in Secret Manager. For 24 hours\n" +
 			"Gemini also signs with the old one, and the webhook function verifies with every enabled version, so\n" +
-			"that no delivery is refused. Versions that were superseded more than 25 hours ago are disabled.\n\n" +
+			"that no delivery is refused. Versions that were superseded more than 25 hours ago are disabled. Where\n" +
+			"neither $OPLEDGER_WEBHOOK_URL nor an id is given, the only webhook at Gemini is meant.\n\n" +
 			"--revoke-now is for a stolen secret: it ends the old secrets at once, here and at Gemini. Deliveries\n" +
 			"that were signed before are refused, and reconcile finds those completions. The exit code is 1 if an old\n" +
 			"secret may still be accepted; the error says which, and how to disable it.",

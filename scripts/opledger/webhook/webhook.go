@@ -178,13 +178,21 @@ func (a *webhookAdmin) needStore(printSecret bool) error {
 		"; name one in Secret Manager with --secret projects/PROJECT/secrets/SECRET, or pass --print-secret to print it"))
 }
 
-// one returns the webhook with the id in args or, without one, the only webhook for our URL.
+// one returns the webhook with the id in args or, without one, the only webhook for our URL; where no setting has that
+// URL, the only one at Gemini.
 func (a *webhookAdmin) one(ctx context.Context, args []string) (webhooks.Webhook, error) {
 	if len(args) > 0 {
 		return a.gemini.Get(ctx, strings.TrimPrefix(args[0], "webhooks/"))
 	}
-	if err := a.needURL(); err != nil {
-		return webhooks.Webhook{}, err
+	if a.url == "" {
+		all, err := a.gemini.List(ctx)
+		switch {
+		case err != nil:
+			return webhooks.Webhook{}, err
+		case len(all) == 1:
+			return all[0], nil
+		}
+		return webhooks.Webhook{}, a.needURL()
 	}
 	ours, err := a.gemini.Find(ctx, a.url)
 	switch {
