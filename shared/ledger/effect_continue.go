@@ -13,8 +13,8 @@ var errNoPublisher = errors.New("there is no publisher")
 
 // Continue gives the effect back because the caller's time is over, not because it failed. The
 // attempt is not counted, any worker may claim the effect at once, and a message is published for
-// it. unsent is why that message was not published, or nil. Nothing is lost then: the sweep finds
-// the effect due. Errors: as Finish.
+// it. unsent is why that message was not published, or nil, also where the queue is full. Nothing is
+// lost then: the sweep finds the effect due. Errors: as Finish.
 func (l Effects) Continue(ctx context.Context, lease Lease) (unsent, err error) {
 	m, err := l.giveBack(ctx, lease, "continuing", nil, 0)
 	switch {

@@ -98,7 +98,11 @@ func ParseMessage(data []byte) (Message, error) {
 	return m, m.Validate()
 }
 
-// A Publisher sends messages to the workers. Publish returns when the message is durable.
+// ErrQueueFull: the workers have as many messages as their queue holds. It is no failure: the effect is
+// left to a later sweep [R5].
+var ErrQueueFull = errors.New("the queue of effects is full")
+
+// A Publisher sends messages to the workers. Publish returns when the message is durable, or ErrQueueFull.
 type Publisher interface {
 	Publish(ctx context.Context, m Message) error
 }
@@ -107,21 +111,33 @@ type Publisher interface {
 // sender wants its answer within seconds. The sweep publishes what was not published in time.
 const publishTimeout = 2500 * time.Millisecond
 
-// send publishes messages. An error loses nothing: the effects' documents are the outbox.
+// send publishes messages. An error loses nothing: the effects' documents are the outbox. That the queue is full is
+// no error: the effects are due, and the sweep publishes them [R5].
 func (l *protocol) send(ctx context.Context, messages []Message) error {
-	if l.publish == nil || len(messages) == 0 {
+	if len(messages) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
 	var group errgroup.Group
 	for _, m := range messages {
 		group.Go(func() error {
-			if err := l.publish.Publish(ctx, m); err != nil {
-				return fmt.Errorf("publishing effect %s of %s: %w", m.Effect, m.Operation, err)
+			if err := l.sendOne(ctx, m); !errors.Is(err, ErrQueueFull) {
+				return err
 			}
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+// sendOne publishes a message, or returns ErrQueueFull or why not.
+func (l *protocol) sendOne(ctx context.Context, m Message) error {
+	if l.publish == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	if err := l.publish.Publish(ctx, m); err != nil {
+		return fmt.Errorf("publishing effect %s of %s: %w", m.Effect, m.Operation, err)
+	}
+	return nil
 }

@@ -16,8 +16,9 @@ const maxRequeueWait = time.Hour
 // end of an attempt and Decline. Where the message cannot be published the effect is due again for
 // the next pass.
 //
-// ErrConflict: another call has changed the effect; leave it alone. Any other error loses nothing:
-// the effect is due again within an hour.
+// ErrConflict: another call has changed the effect; leave it alone. ErrQueueFull: it is due again for the next
+// pass, and so is what else would be requeued now. Any other error loses nothing: the effect is due again within
+// an hour.
 func (l Effects) Requeue(ctx context.Context, d DueEffect, passStart time.Time) error {
 	effect := d.Effect
 	effect.Unanswered++
@@ -26,11 +27,15 @@ func (l Effects) Requeue(ctx context.Context, d DueEffect, passStart time.Time) 
 	if err := l.commit(ctx, l.writeEffect(d.doc, effect)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	err := l.send(ctx, []Message{{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}})
+	err := l.sendOne(ctx, Message{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1})
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, l.unsent(ctx, what, d, passStart))
+	again := l.unsent(ctx, what, d, passStart)
+	if again != nil && errors.Is(err, ErrQueueFull) {
+		return again
+	}
+	return errors.Join(err, again)
 }
 
 // requeueIntervals returns after how many intervals an effect with so many unanswered messages is

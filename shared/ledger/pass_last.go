@@ -87,7 +87,7 @@ type PassOutcome string
 const (
 	PassFailed PassOutcome = "failed" // nothing at all could be read
 	PassErrors PassOutcome = "errors" // some items could not be handled; the next pass tries them again
-	PassMore   PassOutcome = "more"   // its time ended before everything due was handled
+	PassMore   PassOutcome = "more"   // it ended before everything due was handled
 	PassDone   PassOutcome = "done"   // everything due was handled
 )
 

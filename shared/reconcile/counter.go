@@ -24,7 +24,7 @@ type Summary struct {
 	EffectsRequeued int  `json:"effectsRequeued"` // effects published again
 	Errors          int  `json:"errors"`          // items that could not be handled
 	Newer           int  `json:"newer"`           // documents left alone, because a newer revision wrote them
-	More            bool `json:"more"`            // the time ended before everything due was handled
+	More            bool `json:"more"`            // it ended before everything due was handled: time, or a full queue
 
 	// EffectsUncertain counts the requeued effects whose worker's lease ran out: they may have
 	// happened.

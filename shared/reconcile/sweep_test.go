@@ -3,7 +3,9 @@ package reconcile_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +75,38 @@ func TestSweep(t *testing.T) {
 	}
 	w.clock.Advance(24 * time.Hour)
 	w.pass(reconcile.Summary{})
+}
+
+// TestSweepQueueFull: a full queue is no error of a pass, neither where it sweeps nor where it plans. It says so once,
+// tries no other message, and has more to do [R5, R8].
+func TestSweepQueueFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.outbox.Fail(ledger.ErrQueueFull)
+	names := w.many(120) // more than a page
+	for _, name := range names {
+		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
+	}
+	w.register("found", geminisim.StateSucceeded)
+	w.clock.Advance(grace)
+	if got := w.lastPass(reconcile.Options{}); got.Outcome != ledger.PassMore || got.Error != "" || got.Settled != 1 {
+		t.Errorf("%+v", got)
+	}
+	full := 0
+	for _, line := range w.logged() {
+		if line["severity"] != "INFO" {
+			t.Errorf("logged %v", line)
+		}
+		if strings.HasPrefix(fmt.Sprint(line["message"]), "the queue of effects is full") {
+			full++
+		}
+	}
+	if full != 1 {
+		t.Errorf("said %d times", full)
+	}
+	w.outbox.Fail(nil)
+	w.clock.Advance(time.Microsecond)
+	w.pass(reconcile.Summary{EffectsRequeued: len(names) + 1})
 }
 
 // hang makes Gemini answer nothing. When n look-ups hang, then is called.

@@ -86,7 +86,7 @@ func (c *Console) pause(r *request) (paused bool, by string, err error) {
 // outcomes say in words how a pass ended.
 var passOutcomes = map[ledger.PassOutcome]string{
 	ledger.PassFailed: "nothing could be read", ledger.PassErrors: "some items could not be handled",
-	ledger.PassMore: "its time ended before everything due was handled", ledger.PassDone: "everything due was handled",
+	ledger.PassMore: "it ended before everything due was handled", ledger.PassDone: "everything due was handled",
 }
 
 // Result says how the pass ended.

@@ -119,7 +119,8 @@ func printPass(outside terminal.Environment, summary reconcile.Summary) error {
 			phrase.Counted(summary.Newer, "document"))
 	}
 	if summary.More {
-		words += "\nthe time ran out before everything due was checked: run it again, or leave the rest to the next pass"
+		words += "\nthe time, or the room for effects that wait to be run, ended before everything due was handled: run it " +
+			"again, or leave the rest to the next pass"
 	}
 	err := outside.Print(summary, "%s", words)
 	if err == nil && summary.Errors > 0 {

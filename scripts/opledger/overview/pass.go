@@ -92,7 +92,7 @@ func DoneWords(p ledger.Pass) string {
 	case p.Outcome == ledger.PassErrors:
 		words = phrase.Counted(p.Errors, "error") + ", "
 	case p.Outcome == ledger.PassMore:
-		words = "its time ended before everything due was handled, "
+		words = "it ended before everything due was handled, "
 	}
 	return words + phrase.Counted(p.Checked, "look-up") + ", " +
 		phrase.Counted(p.Settled, "completion") + " found, " + EffectWords(p)

@@ -46,7 +46,7 @@ func TestJudgePass(t *testing.T) {
 		{ended(15*time.Minute-1, ledger.PassDone, ledger.WebhookEnabled), "14m59s ago, in 1s: " + did, "enabled", nil},
 		{
 			ended(15*time.Minute, ledger.PassMore, ledger.WebhookNone),
-			"15m00s ago, in 1s: its time ended before everything due was handled, " + did,
+			"15m00s ago, in 1s: it ended before everything due was handled, " + did,
 			"none is known to the pass: none is configured, or none was created yet", []string{
 				"the last pass ended 15m00s ago, and one is made every 5m00s: do the scheduled passes run? | opledger reconcile",
 			},

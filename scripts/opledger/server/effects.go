@@ -56,16 +56,19 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 }
 
 // Publish publishes an operator's message as the server does: to the topic, or to the queue inside the
-// process, for Drain. One whose effects are left to another process records in the ledger what the
-// message asks for; where that changes nothing, the log says why.
+// process, for Drain. Where that is full, or the effects are left to another process, it records in the ledger what
+// the message asks for, for a sweep; where that changes nothing, the log says why.
 func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
 	switch {
 	case s.options.Publisher != nil:
 		return s.options.Publisher.Publish(ctx, m)
-	case !s.leaves(m.Effect):
-		return s.queue.Publish(ctx, m)
+	case s.leaves(m.Effect):
+		s.left.Store(true)
+	default:
+		if err := s.queue.Publish(ctx, m); !errors.Is(err, ledger.ErrQueueFull) {
+			return err
+		}
 	}
-	s.left.Store(true)
 	_, err := s.Ledger.Effects.Replay(ctx, m)
 	if errors.Is(err, ledger.ErrReplay) {
 		s.options.Log.WarnContext(ctx, "a message changed nothing", "event", "effect", "outcome", effect.Skipped,

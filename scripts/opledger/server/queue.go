@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -15,7 +14,11 @@ import (
 type Queue struct {
 	messages chan ledger.Message
 
+	// room holds a value when the queue is empty again after it was full.
+	room chan struct{}
+
 	mu      sync.Mutex
+	refused bool            // a message, since room was last told
 	ended   <-chan struct{} // closed when Run ends; nil while it does not run
 	waiting sync.WaitGroup  // for Behind, and messages for Later
 }
@@ -26,20 +29,36 @@ const (
 	redelivery = 100 * time.Millisecond
 )
 
-var errQueueFull = errors.New("the queue of effects is full")
-
 // NewQueue returns an empty queue. It handles nothing before Run.
 func NewQueue() *Queue {
-	return &Queue{messages: make(chan ledger.Message, queueLength)}
+	return &Queue{messages: make(chan ledger.Message, queueLength), room: make(chan struct{}, 1)}
 }
 
-// Publish adds a message. It fails if the queue is full.
+// Publish adds a message. It returns ErrQueueFull at once if the queue is full.
 func (q *Queue) Publish(_ context.Context, m ledger.Message) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	select {
 	case q.messages <- m:
 		return nil
 	default:
-		return errQueueFull
+		q.refused = true
+		return ledger.ErrQueueFull
+	}
+}
+
+// taken tells room where the message that was just taken was the last one, and another had been refused. Not sooner:
+// a sweep would find due, and publish twice, what is in the queue.
+func (q *Queue) taken() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.refused || len(q.messages) > 0 {
+		return
+	}
+	q.refused = false
+	select {
+	case q.room <- struct{}{}:
+	default:
 	}
 }
 
@@ -62,6 +81,7 @@ func (q *Queue) Run(
 					if ctx.Err() != nil { // both were ready
 						return
 					}
+					q.taken()
 					if again, after := handle(work, m); again {
 						q.Later(m, after)
 					}

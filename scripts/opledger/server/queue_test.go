@@ -3,12 +3,19 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 var message = ledger.Message{Operation: "batches/a", Effect: "publish"}
@@ -128,12 +135,79 @@ func TestQueueFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := q.Publish(t.Context(), message); !errors.Is(err, errQueueFull) {
+	if err := q.Publish(t.Context(), message); !errors.Is(err, ledger.ErrQueueFull) {
 		t.Error(err)
 	}
 	n := 0
 	q.Drain(t.Context(), func(context.Context, ledger.Message) (bool, time.Duration) { n++; return true, 0 })
 	if n != queueLength {
 		t.Errorf("drained %d", n)
+	}
+}
+
+// TestQueueFullServes: effects that found the queue full are run once it is empty, long before the next sweep, and
+// nothing of that is logged as a problem [R5].
+func TestQueueFullServes(t *testing.T) {
+	t.Parallel()
+	arrived, answer := make(chan struct{}, 10), make(chan struct{})
+	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-answer
+	}))
+	defer sink.Close()
+	log := &harness.Log{}
+	s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), sink.URL, Options{
+		Workers: 1, Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	s.queue.messages = make(chan ledger.Message, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- s.Serve(ctx, listener) }()
+	log.Drain(t)
+	const n = 7
+	for i := range n {
+		endOf(t, s.Ledger, operation.Key(fmt.Sprintf("batches/%d", i)))
+		if i == 0 {
+			awaited(t, arrived, "no effect is run")
+		}
+	}
+	close(answer)
+	for range n - 1 {
+		awaited(t, arrived, "an effect waits for the next sweep")
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	for _, line := range log.Drain(t) {
+		if line["event"] == "effect" || line["event"] == "reconcile" {
+			t.Errorf("logged %v", line)
+		}
+	}
+}
+
+// TestQueueFullPublishes: what an operator asks for is recorded where the queue is full, for the next sweep.
+func TestQueueFullPublishes(t *testing.T) {
+	t.Parallel()
+	s, unused := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1", Options{})
+	if err := unused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end(t, s.Ledger)
+	grant, err := s.Ledger.Effects.Claim(t.Context(), "batches/a", "publish")
+	if err == nil {
+		err = s.Ledger.Effects.Finish(t.Context(), grant.Lease)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.queue.messages = make(chan ledger.Message) // full
+	again := ledger.Message{Operation: "batches/a", Effect: "publish", Rerun: "again", By: "ann"}
+	if err := s.Publish(t.Context(), again); err != nil {
+		t.Error(err)
+	}
+	due, err := s.Ledger.Effects.Due(t.Context(), time.Now().Add(time.Second), ledger.Cursor{}, 10)
+	if err != nil || len(due.Items) != 1 || due.Items[0].Effect.Name != "publish@again" {
+		t.Errorf("due: %+v, %v", due.Items, err)
 	}
 }

@@ -12,21 +12,27 @@ import (
 // schedule makes reconcile passes, as Cloud Scheduler does for the deployed function. Without
 // passes it sweeps: nothing else retries an effect whose message was acknowledged. It begins at
 // once: a process that never lives as long as the interval must still retry what an earlier process
-// dropped [R5, R6].
+// dropped [R5, R6]. What found the queue full is swept when that is empty, however long the interval is.
 func (s *Server) schedule(ctx context.Context) {
 	every, do := s.options.Schedule, s.pass
 	if every == 0 || s.Reconciler == nil {
 		every, do = s.Ledger.Settings().Interval, func(ctx context.Context) { _, _ = s.sweep(ctx) }
 	}
-	tick := time.Tick(every)
-	for {
+	round := func() {
 		do(ctx)
 		s.expire(ctx)
 		s.checkAgain(ctx)
+	}
+	tick := time.Tick(every)
+	round()
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick:
+			round()
+		case <-s.queue.room:
+			_, _ = s.sweep(ctx)
 		}
 	}
 }

@@ -200,6 +200,23 @@ var effectRequeue = join([]ledgerTest{
 			equal(w, "declined", w.decline(), ledger.Claimed)
 		}
 	}},
+	{"a full queue is no error, and the effect stays due [R5]", func(w *world) {
+		w.register()
+		w.outbox.err = ledger.ErrQueueFull
+		if r := w.ingest(w.event("d1", operation.Succeeded, time.Second)); r.Planned != 1 || r.PublishErr != nil {
+			w.Errorf("%+v", r)
+		}
+		for range 3 {
+			due := w.dueEffects().Items
+			if len(due) != 1 || due[0].Effect.Unanswered != 0 {
+				w.Fatalf("due: %+v", due)
+			}
+			if err := w.ledger().Effects.Requeue(w.ctx, due[0], w.now()); !errors.Is(err, ledger.ErrQueueFull) {
+				w.Errorf("Requeue: %v", err)
+			}
+			w.store.Advance(time.Second)
+		}
+	}},
 	{"without a publisher the effects wait [R5]", func(w *world) {
 		l, err := ledger.New(w.store, w.settings, ledger.Options{})
 		if err != nil {
