@@ -10,6 +10,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/open"
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/diag"
@@ -74,7 +75,7 @@ func (r *replayer) stranded(run *replayRun) error {
 	}
 	here := ", or select what is to run here by a name or by --receiver, without --dead"
 	if r.left {
-		here = orHere
+		here = r.orHere(nil)
 	}
 	return fmt.Errorf("not done: %s %s open. %s; %s%s", run.waiting, are, phrase.Sentence(run.serve.Words()),
 		run.serve.Again(open.NamedFlag(r.outside)), here)
@@ -93,14 +94,23 @@ func (r *replayer) canTry(ctx context.Context, run *replayRun) error {
 	if _, answers := errors.AsType[*httpfunc.Error](err); err == nil || answers { // an older serve has no such route
 		return nil
 	}
-	return fmt.Errorf("%w; %s of %s: %s%s", err, r.nothing(), howMany(run.targets), r.where.ServeAgain(err), orHere)
+	return fmt.Errorf("%w; %s of %s: %s%s", err, r.nothing(), howMany(run.targets), r.where.ServeAgain(err),
+		r.orHere(run.targets))
 }
 
-// orHere says how a command runs itself what it would leave to serve.
-const orHere = ", or set OPLEDGER_EFFECTS here as serve has it" + forwardEntry
+// orHere says how a command runs itself what it would leave to serve: the targets, or what the workers plan. It does
+// not run an effect of --forward-to, which only serve signs as it did before, and may post to this machine.
+func (r *replayer) orHere(targets []replayTarget) string {
+	planned := func(rule ledger.Rule) bool { return rule.Name == overview.ForwardEffect }
+	if slices.ContainsFunc(targets, replayTarget.forwards) ||
+		slices.ContainsFunc(r.server.Ledger.Settings().Rules, planned) {
+		return ""
+	}
+	return ", or set OPLEDGER_EFFECTS here as serve has it"
+}
 
-// forwardEntry says how a command has the effect that serve has without OPLEDGER_EFFECTS.
-const forwardEntry = "; for its --forward-to, opledger serve --help has the entry"
+// forwards reports whether --forward-to of serve has made the effect.
+func (t replayTarget) forwards() bool { return ledger.RuleOf(t.Effect) == overview.ForwardEffect }
 
 // carefully sends a message for the first target, and for more only while the receiver accepts what it gets.
 func (r *replayer) carefully(ctx context.Context, run *replayRun) error {

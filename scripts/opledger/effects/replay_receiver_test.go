@@ -122,6 +122,40 @@ func TestReplayReceiverStranded(t *testing.T) {
 	left("--dead").Want(t, terminal.ExitDone).Says(t, "nothing to run again: ")
 }
 
+// TestReplayForwarded: for an effect of --forward-to no command says to set OPLEDGER_EFFECTS: serve alone has the secret
+// that it signs with, and lets it post to this machine.
+func TestReplayForwarded(t *testing.T) {
+	t.Parallel()
+	h, host, _ := newHooks(t)
+	f := commandtest.NewFile(t)
+	store := []string{"OPLEDGER_STORE=" + f.Store()}
+	serve := func() commandtest.Served {
+		return commandtest.Serving(t, append(store, "OPLEDGER_EFFECTS_PAUSED=true"), "--schedule=false", "--forward-to", h.URL)
+	}
+	serve().Stop()
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	commandtest.Run(t, store, "register", "batches/a").Want(t, terminal.ExitDone)
+	serveAgain := func(words string, variables []string, args ...string) {
+		t.Helper()
+		said := commandtest.Run(t, append(variables, store...), append([]string{"replay", "--yes"}, args...)...)
+		if said.Want(t, terminal.ExitFailed, words); strings.Contains(said.Err, "set OPLEDGER_EFFECTS") {
+			t.Errorf("%s", said.Err)
+		}
+	}
+	serveAgain("not done: 1 effect is open. ", nil, "--dead")
+	f.With(func(ctx context.Context, l *ledger.Ledger) error {
+		grant, err := l.Effects.Claim(ctx, "batches/a", "forward")
+		if err == nil {
+			err = l.Effects.MarkDead(ctx, grant.Lease, errors.New(h.URL+" answered 410 Gone"))
+		}
+		return errors.Join(err, l.Passes.StorePause(ctx, ledger.EffectsRunning))
+	})
+	serveAgain("nothing was run of 1 effect of 1 operation: start opledger serve", nil, "--receiver", host)
+	another := []string{"OPLEDGER_EFFECTS=[{name: another, on: [SUCCEEDED], do: log}]"}
+	serveAgain("those of --forward-to only opledger serve runs: start it with that flag", another, "--dead",
+		"--override-settings")
+}
+
 // TestReplayNow: an effect that backs off is tried at once with --now, and keeps its failures; without it stays.
 func TestReplayNow(t *testing.T) {
 	t.Parallel()

@@ -116,11 +116,13 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 // undone returns an error if some effects are not done; while effects are paused in this process, if
 // some could not be accepted. It says what happens to them next.
 func (r *replayer) undone(targets []replayTarget) error {
-	var left, open, unknown, newer int
+	var left, open, unknown, forwarded, newer int
 	for _, target := range targets {
 		switch {
 		case target.Status == operation.EffectDone, r.paused && target.Status == operation.EffectOpen:
 			continue
+		case target.unknown && target.forwards():
+			forwarded++
 		case target.unknown:
 			unknown++
 		case target.newer:
@@ -142,8 +144,10 @@ func (r *replayer) undone(targets []replayTarget) error {
 		words = append(words, "the open ones run again when serve sweeps")
 	}
 	if unknown > 0 {
-		words = append(words, "for those unknown here set OPLEDGER_EFFECTS to the value of the functions, or of serve"+
-			forwardEntry)
+		words = append(words, "for those unknown here set OPLEDGER_EFFECTS to the value of the functions, or of serve")
+	}
+	if forwarded > 0 {
+		words = append(words, "those of --forward-to only opledger serve runs: start it with that flag")
 	}
 	if newer > 0 {
 		words = append(words, "for what a newer revision of opledger wrote use that one, or a later one")
