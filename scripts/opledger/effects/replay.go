@@ -142,23 +142,24 @@ func withReplayer(
 
 // A replayRun is what one call of replay does.
 type replayRun struct {
-	began   time.Time // by the store's clock
-	nonce   string    // of --rerun; empty without it
-	now     bool      // back-offs end
-	careful bool      // one attempt is an outcome
-	targets []replayTarget
-	none    string         // why there are no targets
-	broken  bool           // documents could not be read
-	waiting ledger.Total   // where there are none: open effects that no process runs
-	serve   overview.Serve // which does not run them
-	sent    int            // messages for the first of the targets
+	began    time.Time // by the store's clock
+	nonce    string    // of --rerun; empty without it
+	now      bool      // back-offs end
+	careful  bool      // one attempt is an outcome
+	targets  []replayTarget
+	none     string         // why there are no targets
+	broken   bool           // documents could not be read
+	waiting  ledger.Total   // where there are none: open effects that no process runs
+	unplaced int            // the same, of which it is not known here who gets them
+	serve    overview.Serve // which does not run them
+	sent     int            // messages for the first of the targets
 }
 
 // replay selects effects, asks where it must, sends a message for each, and prints what became of
 // them.
 func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce string) error {
 	if r.topic == "" && selection.mayMiss() {
-		selection.serve = r.where.Serve(ctx)
+		selection.serve, selection.own = r.where.Serve(ctx), !r.left
 	}
 	run, err := r.choose(ctx, selection, nonce)
 	if err != nil {
@@ -236,7 +237,7 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce 
 	}
 	run := &replayRun{
 		began: operation.Instant(now), nonce: nonce, now: selection.now, targets: found.targets, none: found.none,
-		waiting: found.waiting, serve: selection.serve, broken: len(found.broken) > 0,
+		waiting: found.waiting, unplaced: found.unplaced, serve: selection.serve, broken: len(found.broken) > 0,
 	}
 	return run, r.checkRules(ctx, run.targets)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/receivers"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -31,20 +32,23 @@ func (s replaySelection) findReceiver(
 	found.broken = all.Broken
 	known := slices.Sorted(maps.Values(hosts))
 	for _, g := range all.Groups {
-		if g.Receiver != "" {
+		switch g.Receiver {
+		case "":
+			found.unplaced += s.unplaced(g, l.Settings().Rules)
+			continue
+		case s.receiver:
+		default:
 			known = append(known, g.Receiver)
-		}
-		if g.Receiver != s.receiver {
 			continue
 		}
+		known = append(known, g.Receiver)
 		chosen := slices.Concat(g.Dead, g.Waiting)
 		if s.now && !s.dead {
 			chosen = slices.Concat(chosen, g.Failing)
 		}
 		for _, e := range chosen {
-			named := s.effect == "" || e.Name == s.effect || g.Effect == s.effect
 			switch {
-			case !named || !s.chooses(e, e.CreatedAt):
+			case !s.meant(e):
 			case s.dead && e.Status() != operation.EffectDead:
 				found.waiting.N++
 			default:
@@ -63,21 +67,50 @@ func (s replaySelection) findReceiver(
 	return found, nil
 }
 
+// meant reports whether an effect of a receiver is one that the flags choose.
+func (s replaySelection) meant(e ledger.Effect) bool {
+	named := s.effect == "" || e.Name == s.effect || ledger.RuleOf(e.Name) == s.effect
+	return named && s.chooses(e, e.CreatedAt)
+}
+
+// unplaced counts the effects of a group without a receiver that wait, and may be the receiver's all the same: none has
+// failed, and what serve has of them is not known here.
+func (s replaySelection) unplaced(g receivers.Group, rules []ledger.Rule) (n int) {
+	own := func(rule ledger.Rule) bool { return rule.Name == g.Effect }
+	if job.IsStep(g.Effect) || s.own && slices.ContainsFunc(rules, own) {
+		return 0
+	}
+	for _, e := range g.Waiting {
+		if s.meant(e) {
+			n++
+		}
+	}
+	return n
+}
+
 // stranded returns an error where nothing was selected, and effects wait that no process runs, such as after a replay
 // that left them to a serve which does not run.
 func (r *replayer) stranded(run *replayRun) error {
-	if len(run.targets) > 0 || run.waiting.N == 0 {
+	if len(run.targets) > 0 || run.waiting.N+run.unplaced == 0 {
 		return nil
 	}
-	are := "effects are"
-	if run.waiting.N == 1 && !run.waiting.More {
-		are = "effect is"
+	var words []string
+	if n := run.waiting; n.N == 1 && !n.More {
+		words = append(words, "1 effect is open")
+	} else if n.N > 0 {
+		words = append(words, n.String()+" effects are open")
 	}
-	here := ", or select what is to run here by a name or by --receiver, without --dead"
-	if r.left {
+	if run.unplaced > 0 {
+		words = append(words, counted(run.unplaced, "is", "are")+" open whose receiver is not known here")
+	}
+	here := ""
+	switch {
+	case r.left:
 		here = r.orHere(nil)
+	case run.waiting.N > 0:
+		here = ", or select what is to run here by a name or by --receiver, without --dead"
 	}
-	return fmt.Errorf("not done: %s %s open. %s; %s%s", run.waiting, are, phrase.Sentence(run.serve.Words()),
+	return fmt.Errorf("not done: %s. %s; %s%s", strings.Join(words, ", and "), phrase.Sentence(run.serve.Words()),
 		run.serve.Again(open.NamedFlag(r.outside)), here)
 }
 

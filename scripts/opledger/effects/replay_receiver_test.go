@@ -122,17 +122,42 @@ func TestReplayReceiverStranded(t *testing.T) {
 	left("--dead").Want(t, terminal.ExitDone).Says(t, "nothing to run again: ")
 }
 
-// TestReplayForwarded: for an effect of --forward-to no command says to set OPLEDGER_EFFECTS: serve alone has the secret
-// that it signs with, and lets it post to this machine.
+// TestReplayReceiverUnplaced: what waits for a serve that does not run, and has never failed, may be the receiver's
+// where the command does not have the effects: that is said, and not that there is nothing to run.
+func TestReplayReceiverUnplaced(t *testing.T) {
+	t.Parallel()
+	_, host, variables := newHooks(t)
+	f := commandtest.NewFile(t)
+	f.Register("batches/a")
+	f.Settle("batches/a", operation.Succeeded, operation.Result{})
+	store := "OPLEDGER_STORE=" + f.Store()
+	commandtest.Serving(t, append(variables, store, "OPLEDGER_EFFECTS_PAUSED=true"), "--schedule=false").Stop()
+	replay := func(variables []string, args ...string) commandtest.Said {
+		t.Helper()
+		return commandtest.Run(t, append(variables, store), append([]string{"replay", "--yes", "--receiver"}, args...)...)
+	}
+	replay(nil, host).Want(t, terminal.ExitFailed, "not done: 1 effect is open whose receiver is not known here. "+
+		"No opledger serve runs on this ledger: ", "start opledger serve with its variables and flags",
+		", or set OPLEDGER_EFFECTS here as serve has it")
+	replay(nil, host, "--effect", "other").Want(t, terminal.ExitDone)
+	another := []string{"--override-settings", "OPLEDGER_EFFECTS=[{name: another, on: [SUCCEEDED], do: log}]"}
+	replay(another[1:], host, another[0]).Want(t, terminal.ExitFailed, "not done: 1 effect is open whose receiver is "+
+		"not known here", "such as --port and --forward-to\n")
+	replay(append(variables, "OPLEDGER_EFFECTS_PAUSED=false"), "other.example").Want(t, terminal.ExitDone)
+	logs := "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: log}]" // it has no receiver
+	replay([]string{logs}, host, another[0]).Want(t, terminal.ExitDone)
+	replay(append(variables, "OPLEDGER_EFFECTS_PAUSED=false"), host).Want(t, terminal.ExitDone).Says(t, "1 done")
+}
+
+// TestReplayForwarded: for an effect of --forward-to no command says to set OPLEDGER_EFFECTS: serve alone has the
+// secret that it signs with, and lets it post to this machine.
 func TestReplayForwarded(t *testing.T) {
 	t.Parallel()
 	h, host, _ := newHooks(t)
 	f := commandtest.NewFile(t)
 	store := []string{"OPLEDGER_STORE=" + f.Store()}
-	serve := func() commandtest.Served {
-		return commandtest.Serving(t, append(store, "OPLEDGER_EFFECTS_PAUSED=true"), "--schedule=false", "--forward-to", h.URL)
-	}
-	serve().Stop()
+	commandtest.Serving(t, append(store, "OPLEDGER_EFFECTS_PAUSED=true"), "--schedule=false", "--forward-to",
+		h.URL).Stop()
 	f.Settle("batches/a", operation.Succeeded, operation.Result{})
 	commandtest.Run(t, store, "register", "batches/a").Want(t, terminal.ExitDone)
 	serveAgain := func(words string, variables []string, args ...string) {
@@ -142,6 +167,7 @@ func TestReplayForwarded(t *testing.T) {
 			t.Errorf("%s", said.Err)
 		}
 	}
+	serveAgain("1 effect is open whose receiver is not known here", nil, "--receiver", host)
 	serveAgain("not done: 1 effect is open. ", nil, "--dead")
 	f.With(func(ctx context.Context, l *ledger.Ledger) error {
 		grant, err := l.Effects.Claim(ctx, "batches/a", "forward")

@@ -34,6 +34,7 @@ type replaySelection struct {
 	without           string         // an effect that was left out: of operations that ended without it
 	now               bool           // a back-off ends
 	serve             overview.Serve // what is known of the serve that effects may have been left to
+	own               bool           // the effects that may be planned are those of the command's own settings
 	filter            ledger.Filter
 	store             string    // what commands end with
 	file              bool      // the ledger is a file
@@ -135,6 +136,8 @@ type replayFound struct {
 	none    string          // why there are no targets
 	waiting ledger.Total    // open effects that no process runs, where there are no targets
 	broken  []ledger.Broken // documents that cannot be read
+	// unplaced counts open effects that no process runs, and that may be of the receiver that was asked for.
+	unplaced int
 }
 
 // find returns the selected effects. hosts are the receivers that the settings name, by effect.
