@@ -21,6 +21,8 @@ type Decider struct {
 	Outside terminal.Environment
 	// AsksGemini: the command asks Gemini, too, with the settings of a pass.
 	AsksGemini bool
+	// Unasked is why no serve asked Gemini in its place; nil: none was to.
+	Unasked error
 	// DryRun: of several it only says which they are.
 	DryRun bool
 
@@ -50,11 +52,10 @@ func (d *Decider) deciding(ctx context.Context, record func(open.Writer) error) 
 	if err := d.Complete(); err != nil {
 		return err
 	}
-	change := open.Change
 	if d.AsksGemini {
-		change = open.ChangeAtGemini
+		return open.ChangeAtGemini(ctx, d.Outside, d.Unasked, record)
 	}
-	return change(ctx, d.Outside, record)
+	return open.Change(ctx, d.Outside, record)
 }
 
 // Decide records a decision, and prints the one that stands: what record returns as JSON, or in words.

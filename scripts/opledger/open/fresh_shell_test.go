@@ -222,7 +222,9 @@ func TestFreshShellAsksGemini(t *testing.T) {
 	}
 	s.Stop()
 	for _, args := range [][]string{{"reconcile", name}, {"cancel", name, "--reason", "r"}} {
-		run(args...).Want(t, terminal.ExitUsage, "GEMINI_API_KEY: it is not set")
+		run(args...).Want(t, terminal.ExitUsage,
+			"no opledger serve runs on this ledger: start opledger serve --store "+f.Store()+" with its variables and flags",
+			", or give its variables here: GEMINI_API_KEY: it is not set")
 	}
 }
 

@@ -235,22 +235,26 @@ func (w Writer) Do(ctx context.Context, change func() error) error {
 
 // Change opens an existing ledger for do, and closes it.
 func Change(ctx context.Context, outside terminal.Environment, do func(Writer) error) error {
-	return change[WriterSettings](ctx, outside, do)
-}
-
-// ChangeAtGemini is Change for a command that asks Gemini, too: it needs an API key.
-func ChangeAtGemini(ctx context.Context, outside terminal.Environment, do func(Writer) error) error {
-	return change[PassSettings](ctx, outside, do)
-}
-
-func change[T interface{ Server() server.Settings }](
-	ctx context.Context, outside terminal.Environment, do func(Writer) error,
-) error {
-	settings, where, err := Parse[T](outside)
+	settings, where, err := Parse[WriterSettings](outside)
 	if err != nil {
 		return err
 	}
-	w, err := Write(ctx, outside, settings.Server(), where, server.Options{})
+	return change(ctx, outside, settings.Server(), where, do)
+}
+
+// ChangeAtGemini is Change for a command that asks Gemini, too: it needs an API key. unasked is that of ParsePass.
+func ChangeAtGemini(ctx context.Context, outside terminal.Environment, unasked error, do func(Writer) error) error {
+	settings, where, err := ParsePass(outside, unasked)
+	if err != nil {
+		return err
+	}
+	return change(ctx, outside, settings.Server(), where, do)
+}
+
+func change(
+	ctx context.Context, outside terminal.Environment, settings server.Settings, where Location, do func(Writer) error,
+) error {
+	w, err := Write(ctx, outside, settings, where, server.Options{})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 }
 
 // cancelByServe has the serve that runs on the ledger ask Gemini. asked is false where none answers, or it has no API
-// key.
+// key: d.Unasked says which.
 func cancelByServe(ctx context.Context, d *decision.Decider, name open.OperationName) (asked bool, err error) {
 	if err := d.Complete(); err != nil {
 		return false, err
@@ -72,6 +72,7 @@ func cancelByServe(ctx context.Context, d *decision.Decider, name open.Operation
 	refused, _ := errors.AsType[*httpfunc.Error](err)
 	_, silent := errors.AsType[*open.SilentServeError](err)
 	if errors.Is(err, open.ErrNoServe) || silent || refused != nil && refused.Status == http.StatusNotImplemented {
+		d.Unasked = err
 		return false, nil
 	}
 	if err != nil {

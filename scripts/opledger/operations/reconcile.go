@@ -51,10 +51,7 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 					return printLookedUp(outside, answer)
 				}
 			}
-			settings, where, err := open.Parse[open.PassSettings](outside)
-			if err != nil && !settings.Gemini.IsSet() {
-				return orServe(err, unasked, outside)
-			}
+			settings, where, err := open.ParsePass(outside, unasked)
 			if err != nil {
 				return err
 			}
@@ -76,16 +73,6 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 	}
 	open.WriterFlags(cmd, &outside)
 	return cmd
-}
-
-// orServe adds to the error of a missing API key that a serve has one, and how it is had: unasked is why none answered.
-func orServe(err, unasked error, outside terminal.Environment) error {
-	where, findErr := open.Find(outside)
-	_, silent := errors.AsType[*open.SilentServeError](unasked)
-	if findErr != nil || !where.IsFile() || !silent && !errors.Is(unasked, open.ErrNoServe) {
-		return err
-	}
-	return fmt.Errorf("%w: %s, or give its variables here: %w", unasked, where.ServeAgain(unasked), err)
 }
 
 // passOfServe asks the serve that runs on the ledger for a pass. The error is why none was made: none runs, or what
