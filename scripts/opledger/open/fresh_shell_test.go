@@ -237,9 +237,15 @@ func TestFreshShellEndsPause(t *testing.T) {
 	run := func(args ...string) commandtest.Said {
 		return commandtest.Run(t, nil, append(args, "--store", f.Store())...)
 	}
+	reconcile := func(variables ...string) commandtest.Said {
+		return commandtest.Run(t, variables, "reconcile", "--store", f.Store()).Want(t, terminal.ExitDone, "made the pass")
+	}
+	const paused, ignored = "serve runs none until the pause ends; opledger resume --effects --store ",
+		"OPLEDGER_EFFECTS_PAUSED counts nothing here: serve runs the effects"
 	s := p.servesWith(t, f, "OPLEDGER_EFFECTS_PAUSED=true")
 	f.Settle("batches/a", operation.Succeeded, operation.Result{})
 	run("register", "batches/a").Want(t, terminal.ExitDone)
+	reconcile("OPLEDGER_EFFECTS_PAUSED=false").Want(t, terminal.ExitDone, paused+f.Store(), ignored)
 	run("status").Want(t, terminal.ExitDone).Says(t, "NEEDS NONE YET", "effects are paused",
 		"opledger resume --effects --store "+f.Store())
 	s.Stop()
@@ -263,6 +269,9 @@ func TestFreshShellEndsPause(t *testing.T) {
 	run("resume", "--effects", "--by", "ann", "--reason", "it is back").Want(t, terminal.ExitDone).Says(t,
 		"the pause has ended", "unset OPLEDGER_EFFECTS_PAUSED")
 	run("wait", "batches/a", "--timeout", "1m").Want(t, terminal.ExitDone)
+	if said := reconcile(); strings.Contains(said.Err, "pause") || strings.Contains(said.Err, "PAUSED") {
+		t.Errorf("without a pause: %s", said.Err)
+	}
 	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
 	run("resume", "--effects").Want(t, terminal.ExitDone).Says(t, "serve is not paused",
 		"unset OPLEDGER_EFFECTS_PAUSED here")

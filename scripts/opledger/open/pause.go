@@ -1,9 +1,13 @@
 package open
 
 import (
+	"context"
+	"io"
+
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // followsPause reports whether a command that runs effects, or leaves them to serve, keeps the pause of another
@@ -29,4 +33,22 @@ func pauseNote(where Location, left bool) string {
 		return note + "opledger resume --effects" + phrase.StoreFlag(where.Named()) + " ends it"
 	}
 	return note + "OPLEDGER_EFFECTS_PAUSED=false runs it all the same"
+}
+
+// NotePauseOfServe says on stderr whether serve runs the effects of what it did for a command: its own pause counts, as
+// the ledger says, and no variable of the command. Of a ledger that cannot be read nothing is said: the work is done.
+func (l Location) NotePauseOfServe(ctx context.Context, outside terminal.Environment) {
+	if setsPause(outside) {
+		outside.Note("OPLEDGER_EFFECTS_PAUSED counts nothing here: serve runs the effects, and its own pause counts")
+	}
+	var last ledger.Pass
+	quiet := terminal.Environment{Store: l.Absolute().String(), Err: io.Discard}
+	err := Reader(ctx, quiet, func(opened *ledger.Ledger) (err error) {
+		last, _, err = opened.Passes.Last(ctx)
+		return err
+	})
+	if err == nil && last.Effects == ledger.EffectsPaused {
+		outside.Note("effects are paused, as the ledger says: serve runs none until the pause ends; opledger resume "+
+			"--effects%s ends it", phrase.StoreFlag(l.Named()))
+	}
 }

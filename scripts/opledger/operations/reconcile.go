@@ -24,8 +24,8 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 		Long: "Makes one pass over everything that is due. With NAME it looks one operation up, due or not, and\n" +
 			"applies Gemini's answer. Without a topic it runs due effects in this process, but none in a pause of\n" +
 			"opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.\n\n" +
-			"Where opledger serve runs on the ledger's file, it does either, with its settings and its API key. With\n" +
-			"--override-settings it is done here.",
+			"Where opledger serve runs on the ledger's file, it does either, with its settings, its API key and its\n" +
+			"pause of effects. With --override-settings it is done here.",
 		Example: "  opledger reconcile\n" +
 			"  opledger reconcile batches/abc123",
 		Args: terminal.Args(cobra.MaximumNArgs(1)),
@@ -89,6 +89,7 @@ func passOfServe(ctx context.Context, outside terminal.Environment) (summary rec
 	switch {
 	case err == nil:
 		outside.Note("serve on the ledger %s made the pass, with its settings", where)
+		where.NotePauseOfServe(ctx, outside)
 	case !errors.Is(err, open.ErrNoServe):
 		outside.Note("%v: the pass is made here", err)
 	}
@@ -161,6 +162,7 @@ func lookUpByServe(
 	switch {
 	case err == nil:
 		outside.Note("serve on the ledger %s asked Gemini, with its settings", where)
+		where.NotePauseOfServe(ctx, outside)
 	case !errors.Is(err, open.ErrNoServe):
 		outside.Note("%v: it is looked up here", err)
 	}
