@@ -239,8 +239,10 @@ func (c *Console) attention(o overview.Overview, s overview.Section) (all []atte
 			a.Link = leftOutLink(problem.Effect)
 		case overview.AboutFailing:
 			a.Link = receiverAddress(problem.Receiver)
-			if !s.Needs {
+			if long := o.Effects.Long; !s.Needs {
 				a.Groups = failureGroups(o.Effects.Errors, o.Effects.Partial, failingAddress)
+			} else if len(long.Errors) > 1 { // one stands in the words
+				a.Groups = failureGroups(long.Errors, long.Partial, failingAddress)
 			}
 		}
 		all = append(all, a)

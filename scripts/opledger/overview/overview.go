@@ -82,8 +82,8 @@ type Pending struct {
 	// NextAt is when the next look-up is due, and DueSince the same where that is past, else zero.
 	NextAt   time.Time `json:"nextAt,omitzero"`
 	DueSince time.Time `json:"dueSince,omitzero"`
-	// Late counts those that are pending for too long, or that Gemini does not know, and Missing those of
-	// the first of them that Gemini does not know.
+	// Late counts those that are pending for too long, or were alerted as missing, and Missing those of the first of
+	// them that Gemini does not know.
 	Late    ledger.Total `json:"late"`
 	Missing int          `json:"missing"`
 	// Partial: there are more late ones than were read, and Missing is what those are at least.
@@ -98,16 +98,18 @@ type Effects struct {
 	// First is the operation of that effect.
 	ClaimableSince time.Time     `json:"claimableSince,omitzero"`
 	First          operation.Key `json:"first,omitempty"`
-	// Failing counts those of the ones due next whose last attempt failed, and Errors groups them.
-	Failing int                   `json:"failing"`
-	Errors  []phrase.FailureGroup `json:"errors"`
-	// FailingFirst is the operation of the first of the Failing.
+	// Failing counts those of the ones due next whose last attempt failed.
+	Failing int `json:"failing"`
+	// FailingLately counts those of them that are not Long, and Errors groups these.
+	FailingLately int                   `json:"failingLately"`
+	Errors        []phrase.FailureGroup `json:"errors"`
+	// FailingFirst is the operation of the first of these.
 	FailingFirst operation.Key `json:"failingFirst,omitempty"`
 	// Unknown are those of the ones due next whose rule no worker has: the first of each name.
 	Unknown []UnknownEffect `json:"unknown,omitempty"`
 	// Long are those that have been failing for FailingFor or longer.
 	Long Failing `json:"failingLong"`
-	// Partial: there are more open ones than were read. Failing, Errors and Unknown count at least so many.
+	// Partial: there are more open ones than were read. Failing, FailingLately, Errors and Unknown count at least so many.
 	Partial bool `json:"partial,omitempty"`
 }
 
@@ -126,6 +128,9 @@ type Failing struct {
 	Since     time.Time     `json:"since,omitzero"`
 	Operation operation.Key `json:"operation,omitempty"`
 	Error     string        `json:"error,omitempty"`
+	// Errors groups those of them that were read, and all unless Partial.
+	Errors  []phrase.FailureGroup `json:"errors,omitempty"`
+	Partial bool                  `json:"partial,omitempty"`
 }
 
 // FailingFor is for how long an open effect may fail before that needs an operator.

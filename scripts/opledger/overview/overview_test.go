@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 	fine := Overview{
 		At:      now,
 		Pending: Pending{Total: ledger.Total{N: 12}, DueSince: now.Add(-59 * time.Minute)},
-		Effects: Effects{Open: ledger.Total{N: 3}, Failing: 2, ClaimableSince: now.Add(-59 * time.Minute)},
+		Effects: Effects{Open: ledger.Total{N: 3}, FailingLately: 2, ClaimableSince: now.Add(-59 * time.Minute)},
 		Unread:  Unread{Total: ledger.Total{N: 1}}, Intents: Intents{Total: ledger.Total{N: 1}},
 		Unregistered: Unregistered{Total: ledger.Total{N: 1}},
 	}
@@ -123,7 +123,7 @@ func TestPartial(t *testing.T) {
 			Partial: partial, Dead: Dead{Total: ledger.Total{N: 1}},
 			Pending: Pending{Late: ledger.Total{N: 9}, Missing: 3, Partial: partial},
 			Effects: Effects{
-				Failing: 2, Partial: partial, Unknown: []UnknownEffect{{Name: "old", Count: 6}},
+				FailingLately: 2, Partial: partial, Unknown: []UnknownEffect{{Name: "old", Count: 6}},
 				Errors: []phrase.FailureGroup{{Failure: "503", Count: 1}, {Failure: "refused", Count: 1}},
 			},
 			Intents: Intents{Total: ledger.Total{N: 9}, Abandoned: 4, Partial: partial, decided: 5},

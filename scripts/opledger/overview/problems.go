@@ -162,11 +162,11 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 	add(o.Paused && !late(o.Effects.ClaimableSince), AboutPause, command, "%s", words)
 	add(o.PausedHere, AboutPause, "", "OPLEDGER_EFFECTS_PAUSED is true here, and the ledger says that effects are run: "+
 		"unset OPLEDGER_EFFECTS_PAUSED here")
-	if n := o.Effects.Failing; n > 0 {
+	if n := o.Effects.FailingLately; n > 0 {
 		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
 			AtLeast(o.Effects.Partial, phrase.Counted(n, "effect")))
 		last := &o.Notes[len(o.Notes)-1]
-		last.Playbook, last.Detail = "effects-failing", failingDetail(o.Effects)
+		last.Playbook, last.Detail = "effects-failing", failingDetail(o.Effects.Errors, o.Effects.Partial)
 		if groups := o.Effects.Errors; len(groups) == 1 {
 			last.Receiver = phrase.Receiver(groups[0].Failure)
 		}
@@ -174,15 +174,15 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 }
 
 // failingDetail says why the most of the failing effects fail.
-func failingDetail(e Effects) string {
-	if len(e.Errors) == 0 {
+func failingDetail(errors []phrase.FailureGroup, partial bool) string {
+	if len(errors) == 0 {
 		return ""
 	}
-	most := e.Errors[0]
-	if len(e.Errors) == 1 {
+	most := errors[0]
+	if len(errors) == 1 {
 		return "the last error: " + most.Failure
 	}
-	return "the last error of " + AtLeast(e.Partial, phrase.Number(int64(most.Count))) + " of them: " + most.Failure
+	return "the last error of " + AtLeast(partial, phrase.Number(int64(most.Count))) + " of them: " + most.Failure
 }
 
 // instead names another playbook than the usual one for the problem that was just added.
@@ -203,7 +203,10 @@ func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add 
 	if long.N > 0 {
 		add(true, AboutFailing, show(long.Operation), "%s failing for %s: %s", plural(long.Total, "effect"),
 			o.since(long.Since), phrase.Readable(long.Error))
-		o.Problems[len(o.Problems)-1].Receiver = phrase.Receiver(long.Error)
+		last := &o.Problems[len(o.Problems)-1]
+		if last.Receiver = phrase.Receiver(long.Error); len(long.Errors) > 1 {
+			last.Detail = failingDetail(long.Errors, long.Partial)
+		}
 	}
 	for _, unknown := range o.Effects.Unknown {
 		waits := "wait"

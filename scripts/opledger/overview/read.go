@@ -39,7 +39,7 @@ func (o *Overview) readLate(ctx context.Context, l ledger.Reading, most int) err
 		return err
 	}
 	for _, r := range page.Items {
-		if !r.MissingAlertedAt.IsZero() {
+		if !r.MissingSince.IsZero() {
 			o.Pending.Missing++
 		}
 	}
@@ -95,7 +95,7 @@ func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) 
 	}
 	o.Broken = append(o.Broken, page.Broken...)
 	o.Effects.Partial = o.partial(page.Next)
-	var failing []ledger.Effect
+	var lately []ledger.Effect
 	for _, item := range page.Items {
 		e := item.Effect
 		first := o.Effects.ClaimableSince
@@ -103,14 +103,18 @@ func (o *Overview) readEffects(ctx context.Context, l ledger.Reading, most int) 
 			o.Effects.ClaimableSince, o.Effects.First = e.ClaimableAt, e.Operation
 		}
 		o.noteUnknown(e)
-		if e.State == ledger.EffectPending && e.Failing != nil {
-			failing = append(failing, e)
+		if e.State != ledger.EffectPending || e.Failing == nil {
+			continue
+		}
+		o.Effects.Failing++
+		if e.FailingSince.IsZero() || e.FailingSince.After(o.failingBefore()) {
+			lately = append(lately, e)
 		}
 	}
-	if len(failing) > 0 {
-		o.Effects.FailingFirst = failing[0].Operation
+	if len(lately) > 0 {
+		o.Effects.FailingFirst = lately[0].Operation
 	}
-	o.Effects.Failing, o.Effects.Errors = len(failing), phrase.GroupFailures(failing)
+	o.Effects.FailingLately, o.Effects.Errors = len(lately), phrase.GroupFailures(lately)
 	if o.Effects.Open, err = l.Effects.CountOpen(ctx); err == nil {
 		o.Effects.Running, err = l.Effects.CountRunning(ctx)
 	}
@@ -130,8 +134,11 @@ func (o *Overview) noteUnknown(e ledger.Effect) {
 	o.Effects.Unknown[i].Count++
 }
 
+// failingBefore is when what needs an operator began to fail, or earlier.
+func (o *Overview) failingBefore() time.Time { return o.At.Add(-FailingFor) }
+
 func (o *Overview) readFailing(ctx context.Context, l ledger.Reading, most int) error {
-	before := o.At.Add(-FailingFor)
+	before := o.failingBefore()
 	page, err := l.Effects.Failing(ctx, before, ledger.Cursor{}, most)
 	if err != nil {
 		return err
@@ -141,6 +148,7 @@ func (o *Overview) readFailing(ctx context.Context, l ledger.Reading, most int) 
 		e := page.Items[0]
 		o.Effects.Long.Since, o.Effects.Long.Operation, o.Effects.Long.Error = e.FailingSince, e.Operation, e.LastError
 	}
+	o.Effects.Long.Errors, o.Effects.Long.Partial = phrase.GroupFailures(page.Items), page.Next.Path != ""
 	o.Effects.Long.Total, err = count(page, func() (ledger.Total, error) { return l.Effects.CountFailing(ctx, before) })
 	return err
 }

@@ -93,6 +93,73 @@ func TestReadLeavesOutWhatEnded(t *testing.T) {
 	}
 }
 
+// TestReadSaysOnce: an effect that needs an operator, because it has been failing for an hour, is not among those that
+// need none yet. Where such effects fail in several ways, the most frequent error is said, too.
+func TestReadSaysOnce(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	at := time.Now()
+	for i, fails := range []struct {
+		since time.Duration
+		why   string
+	}{{2 * time.Hour, "503"}, {90 * time.Minute, "410"}, {61 * time.Minute, "410"}, {time.Minute, "late"}} {
+		since := at.Add(-fails.since)
+		e := ledger.Effect{
+			Schema: 1, Version: 1, Operation: operation.Key(fmt.Sprint("batches/", i)), Name: "publish", CreatedAt: since,
+			State: ledger.EffectPending, DueAt: at.Add(time.Hour), ClaimableAt: at.Add(time.Hour),
+			Failing: &ledger.Failing{Since: since, Last: since, Times: 1}, FailingSince: since, LastError: fails.why,
+		}
+		path := ledger.EffectPath(e.Operation, e.Name)
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: path, Data: e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: 5 * time.Minute, Most: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, section := range o.Sections() {
+		for _, p := range section.Problems {
+			got = append(got, p.Words+" | "+p.Detail)
+		}
+	}
+	want := []string{
+		"3 effects failing for 2h00m: 503 | the last error of 2 of them: 410",
+		"1 effect failed at the last attempt, and will be tried again | the last error: late",
+	}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) || o.Effects.Failing != 4 {
+		t.Errorf("%d fail: %q\nwant 4: %q", o.Effects.Failing, got, want)
+	}
+}
+
+// TestReadMissing: of an operation that is pending for too long it is said that Gemini does not know it, as the list
+// does, also before that was alerted.
+func TestReadMissing(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	at := time.Now().Add(-30 * time.Hour)
+	for _, missing := range []time.Time{{}, at.Add(29 * time.Hour)} {
+		late := operation.Record{
+			Schema: 1, Version: 1, Key: operation.Key(fmt.Sprint("batches/", missing.Unix())), Collection: operation.Batches,
+			State: operation.Running, Registered: true, CreatedAt: at, SubmittedAt: at, DueAt: time.Now().Add(time.Hour),
+			LateAt: at.Add(time.Hour), MissingSince: missing,
+		}
+		path := ledger.OperationPath(late.Key)
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: path, Data: late}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: 5 * time.Minute, Most: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "2 operations pending for too long, the oldest for 1d06h; Gemini does not know 1 of them"
+	if len(o.Problems) != 1 || o.Problems[0].Words != want {
+		t.Errorf("%+v, want %q", o.Problems, want)
+	}
+}
+
 // TestReadGoesOnBehind: a document in front that cannot be read, or an operation that is late only by an
 // earlier setting, hides none of those behind it from the counts [R6, L5].
 func TestReadGoesOnBehind(t *testing.T) {
