@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -78,7 +79,7 @@ func TestSweep(t *testing.T) {
 }
 
 // TestSweepQueueFull: a full queue is no error of a pass, neither where it sweeps nor where it plans. It says so once,
-// tries no other message, and has more to do [R5, R8].
+// tries no other message, and has more to do. One that stays full is an alert [R5, R8].
 func TestSweepQueueFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,6 +104,12 @@ func TestSweepQueueFull(t *testing.T) {
 	}
 	if full != 1 {
 		t.Errorf("said %d times", full)
+	}
+	w.clock.Advance(time.Hour) // it stays full: that is seen by the age of what waits
+	w.passWith(reconcile.Options{})
+	overdue := func(line map[string]any) bool { return line["reason"] == "overdue" }
+	if lines := w.logged(); !slices.ContainsFunc(lines, overdue) {
+		t.Errorf("R8: no alert: %v", lines)
 	}
 	w.outbox.Fail(nil)
 	w.clock.Advance(time.Microsecond)
