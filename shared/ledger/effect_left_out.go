@@ -53,14 +53,13 @@ func (s StoredSettings) leftOut() []LeftOut {
 }
 
 // leaveOut returns what is left out once next follows on before. A rule that byDefault has is missed by no one. What
-// is resolved is forgotten after the retention, or once the effect is planned again.
+// is resolved is forgotten after the retention, or where the effect is left out once more.
 func leaveOut(before, next StoredSettings, byDefault []Rule, retention time.Duration, now time.Time) (all []LeftOut) {
 	for _, o := range before.leftOut() {
 		was, is := plans(before.Rules, o.Rule.Name), plans(next.Rules, o.Rule.Name)
 		switch {
-		case o.Resolved != nil && (was || is || now.Sub(o.Resolved.At) > retention):
+		case o.Resolved != nil && (was && !is || now.Sub(o.Resolved.At) > retention):
 			continue
-		case o.Resolved != nil:
 		case !is:
 			o.Until = time.Time{}
 		case o.Lasts():

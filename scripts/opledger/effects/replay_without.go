@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/overview"
@@ -19,8 +20,7 @@ func (s replaySelection) findWithout(ctx context.Context, l *ledger.Ledger) (fou
 	if err != nil {
 		return found, err
 	}
-	planned := slices.ContainsFunc(l.Settings().Rules, func(r ledger.Rule) bool { return r.Name == s.without })
-	if !planned {
+	if !planned(l, s.without) {
 		return found, fmt.Errorf("--without: %s; then this plans it for what ended meanwhile",
 			overview.LeftOutWords(effect, s.file))
 	}
@@ -42,14 +42,24 @@ func (s replaySelection) findWithout(ctx context.Context, l *ledger.Ledger) (fou
 // leftOutOf says that an operation ended without an effect which was left out; empty: it did not.
 func (s replaySelection) leftOutOf(ctx context.Context, l *ledger.Ledger, rec operation.Record) string {
 	all, _ := l.Effects.LeftOut(ctx) // without it there is less to say
+	var words []string
 	for _, effect := range all {
-		if s.effect == "" && !s.dead && !s.rerun && effect.Misses(rec) {
-			name := effect.Rule.Name
-			return fmt.Sprintf("%s ended without the effect %s, which was left out then; --effect %s plans it",
-				phrase.Safe(string(rec.Key)), phrase.Safe(name), phrase.ShellWord(name))
+		if s.effect != "" || s.dead || s.rerun || !effect.Misses(rec) {
+			continue
 		}
+		name, then := effect.Rule.Name, ", which was left out then; "
+		if !planned(l, name) {
+			then = "; " + overview.LeftOutWords(effect, s.file) + "; then "
+		}
+		words = append(words, fmt.Sprintf("%s ended without the effect %s%s--effect %s plans it",
+			phrase.Safe(string(rec.Key)), phrase.Safe(name), then, phrase.ShellWord(name)))
 	}
-	return ""
+	return strings.Join(words, "; ")
+}
+
+// planned reports whether a process plans the effect of that name now.
+func planned(l *ledger.Ledger, name string) bool {
+	return slices.ContainsFunc(l.Settings().Rules, func(r ledger.Rule) bool { return r.Name == name })
 }
 
 // endLeftOut records that every operation has the effect of --without, which the overview cannot see where more ended

@@ -337,7 +337,8 @@ func TestServeLeavesOutEffects(t *testing.T) {
 	}
 	run("wait", "batches/a", "--timeout", "1m").Want(t, terminal.ExitDone)
 	run("status").Want(t, terminal.ExitFailed, says+"; 2 operations ended without it since")
-	run("replay", "batches/a").Want(t, terminal.ExitDone).Says(t, "batches/a ended without the effect publish")
+	run("replay", "batches/a").Want(t, terminal.ExitDone).Says(t, "batches/a ended without the effect publish", says,
+		"; then --effect publish plans it")
 	run("replay", "--without", "publish", "--yes").Want(t, terminal.ExitFailed, says)
 	if _, page := commandtest.Fetch(t, "GET", s.URL+"/", ""); !strings.Contains(page, says) {
 		t.Errorf("the Overview of serve: %s", page)
@@ -371,12 +372,21 @@ func TestServeLeavesOutEffects(t *testing.T) {
 	}
 	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
 	s.Stop()
-	defer bare().Stop()
+	s = bare()
 	run("status").Want(t, terminal.ExitFailed, says)
+	f.Settle("batches/d", operation.Succeeded, operation.Result{})
+	run("register", "batches/d").Want(t, terminal.ExitDone)
+	run("wait", "batches/d", "--timeout", "1m").Want(t, terminal.ExitDone)
 	run("resolve", "--without", "other", "--reason", "x", "--yes").Want(t, terminal.ExitFailed, "no start has left out")
 	run("resolve", "--without", "publish", "--reason", "it moved", "--yes").Want(t, terminal.ExitDone).Says(t,
 		"that the effect publish is left out resolved by", "it moved")
 	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
+	run("list", "--without", "publish").Want(t, terminal.ExitDone).Says(t, "batches/d")
+	s.Stop()
+	s = p.serves(t, f, "--schedule=false") // the decision was wrong
+	run("status").Want(t, terminal.ExitDone).Says(t, "nothing needs an operator")
+	run("replay", "--without", "publish", "--yes").Want(t, terminal.ExitDone).Says(t, "1 done")
+	s.Stop()
 }
 
 // leftOut is an effect that was left out.
