@@ -174,8 +174,8 @@ func checkState(hook webhooks.Webhook) finding {
 	case webhooks.Enabled:
 		return ok("%s is enabled", hook.ID)
 	case webhooks.DisabledByFailures:
-		return wrong("fix the receiver, then set OPLEDGER_WEBHOOK_REENABLE=true so that reconcile enables it again, "+
-			"or delete it and create it again",
+		return wrong("fix the receiver, then set OPLEDGER_WEBHOOK_REENABLE=true, beside OPLEDGER_WEBHOOK_URL, so that "+
+			"reconcile enables it again, or delete it and create it again",
 			"Gemini disabled %s because its deliveries failed: nothing is delivered", hook.ID)
 	case webhooks.Disabled:
 		return wrong("delete it and create it again", "%s was disabled by a user: nothing is delivered", hook.ID)
