@@ -95,3 +95,17 @@ func serverTime(t time.Time) time.Time {
 	}
 	return Instant(t)
 }
+
+// Announced reports whether Gemini calls the webhook for the operation's terminal state. It does not for a
+// cancellation, a video that failed, and an interaction that is incomplete or over budget [R4]. It has no jobs.
+func Announced(key Key, end State, result Result) bool {
+	switch end {
+	case Succeeded, Expired:
+		return key.Collection() != Jobs
+	case Failed:
+		unfinished := result.ErrorCode == "incomplete" || result.ErrorCode == "budget_exceeded"
+		return key.Collection() != Operations && key.Collection() != Jobs && !unfinished
+	default:
+		return false
+	}
+}

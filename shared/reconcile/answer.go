@@ -62,7 +62,7 @@ func (p *pass) reportIngest(ctx context.Context, e operation.Event, receipt ledg
 		}
 		log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
 			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason,
-			"announced", receipt.Settled && p.delivered && announced(e))
+			"announced", receipt.Settled && p.delivered && operation.Announced(e.Key, e.State, e.Result))
 	}
 	return true
 }
@@ -71,20 +71,6 @@ func (p *pass) reportIngest(ctx context.Context, e operation.Event, receipt ledg
 func (p *pass) reportTwin(ctx context.Context, receipt ledger.Receipt) {
 	if receipt.Twin {
 		p.Log.ErrorContext(ctx, ledger.TwinMessage, "event", "alert", "reason", "twin", "operation", receipt.Key)
-	}
-}
-
-// announced reports whether Gemini calls the webhook for a terminal state. It does not for a cancellation,
-// a video that failed, and an interaction that is incomplete or over budget [R4].
-func announced(end operation.Event) bool {
-	switch end.State {
-	case operation.Succeeded, operation.Expired:
-		return true
-	case operation.Failed:
-		unfinished := end.Result.ErrorCode == "incomplete" || end.Result.ErrorCode == "budget_exceeded"
-		return end.Key.Collection() != operation.Operations && !unfinished
-	default:
-		return false
 	}
 }
 

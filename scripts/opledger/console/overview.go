@@ -228,7 +228,10 @@ func (c *Console) attention(o overview.Overview, s overview.Section) (all []atte
 		}
 		switch problem.About {
 		case overview.AboutJobs:
-			a.Tone, a.Link = phrase.Bad, link("/console/operation", theKey, string(problem.Operation))
+			a.Link = link("/console/operation", theKey, string(problem.Operation))
+			if s.Needs {
+				a.Tone = phrase.Bad
+			}
 		case overview.AboutUnmatched:
 			a.Link = link("/console/operation", theKey, string(problem.Operation))
 		case overview.AboutDead:

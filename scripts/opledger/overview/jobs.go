@@ -91,7 +91,12 @@ func (o *Overview) unmatched(p progress.Progress) {
 
 // stopped notes a job if it goes on only once an operator has acted.
 func (o *Overview) stopped(p progress.Progress) {
-	if s := phrase.JobStanding(p, o.store); s != nil && s.Tone == phrase.Bad {
+	s := phrase.JobStanding(p, o.store)
+	switch {
+	case s == nil:
+	case s.Tone == phrase.Bad:
 		o.Jobs.Stopped = append(o.Jobs.Stopped, StoppedJob{Key: p.Key, Why: s.Title})
+	case p.Hold != nil:
+		o.Jobs.Paused = append(o.Jobs.Paused, StoppedJob{Key: p.Key, Why: s.Title})
 	}
 }

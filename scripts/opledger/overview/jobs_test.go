@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestReadHeld: a job that opledger holds is named, however many newer ones there are; one that an operator has paused
-// is not, nor is one that has ended, or was deleted, and is still listed as held.
+// TestReadHeld: a job that opledger holds is a problem, however many newer ones there are; one that an operator has
+// paused is a note. One that has ended, or was deleted, and is still listed as held is neither.
 func TestReadHeld(t *testing.T) {
 	t.Parallel()
 	store, l := newLedger(t)
@@ -39,6 +39,10 @@ func TestReadHeld(t *testing.T) {
 	if err != nil || len(o.Jobs.Stopped) != 1 || o.Jobs.Stopped[0].Key != "jobs/old" || len(o.Problems) != 1 ||
 		o.Problems[0].Command != "opledger show jobs/old" {
 		t.Errorf("%+v, %v", o.Jobs, err)
+	}
+	if len(o.Notes) != 1 || o.Notes[0].Words != "the job jobs/paused goes no further: an operator has paused it" ||
+		o.Notes[0].Operation != "jobs/paused" {
+		t.Errorf("%+v", o.Notes)
 	}
 }
 

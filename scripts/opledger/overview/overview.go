@@ -35,6 +35,8 @@ type Overview struct {
 	// Unanswered are the look-ups of the last pass that asked Gemini, if Gemini answered none of them.
 	Unanswered *ledger.Unanswered `json:"unanswered,omitempty"`
 	Refused    Refused            `json:"refused"`
+	// Undelivered are completions that no delivery reported, though Gemini delivers to the webhook.
+	Undelivered Undelivered `json:"undelivered,omitzero"`
 	// WrongSecret is a secret that Gemini signs with and the webhook does not know, by the last pass that compared them.
 	WrongSecret *ledger.WrongSecret `json:"wrongSecret,omitempty"`
 	// Paused: the ledger says that effects are paused, or the process that reads does, and the ledger does not know.
@@ -204,6 +206,8 @@ type Jobs struct {
 	ledger.Total
 	// Stopped are those that go on only once an operator has acted: of the newest, and all that are held.
 	Stopped []StoppedJob `json:"stopped,omitempty"`
+	// Paused are those that an operator has paused: of the newest, and all that are held.
+	Paused []StoppedJob `json:"paused,omitempty"`
 	// Partial: there are more than were read, and Stopped may lack some.
 	Partial bool `json:"partial,omitempty"`
 	// Unmatched are those with lines of results that answer no request [J9]: of the newest that were read, and of those
@@ -217,7 +221,7 @@ type UnmatchedJob struct {
 	Words string        `json:"words"` // how many, and where they are
 }
 
-// A StoppedJob is a job that opledger holds, or whose batches Gemini refuses for its key.
+// A StoppedJob is a job that opledger or an operator holds, or whose batches Gemini refuses for its key.
 type StoppedJob struct {
 	Key operation.Key `json:"key"`
 	Why string        `json:"why"` // in words
@@ -249,6 +253,9 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 		o.readConflicts, o.readUnregistered, o.readJobs, o.readLeftOut,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
+	}
+	if options.File { // a deployment has an alert for it, and pays for what is read
+		err = errors.Join(err, o.readUndelivered(ctx, r))
 	}
 	seen := map[ledger.Path]bool{} // several lists may have the same document
 	o.Broken = slices.DeleteFunc(o.Broken, func(b ledger.Broken) bool {

@@ -162,6 +162,11 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 	add(o.Paused && !late(o.Effects.ClaimableSince), AboutPause, command, "%s", words)
 	add(o.PausedHere, AboutPause, "", "OPLEDGER_EFFECTS_PAUSED is true here, and the ledger says that effects are run: "+
 		"unset OPLEDGER_EFFECTS_PAUSED here")
+	for _, paused := range o.Jobs.Paused {
+		add(true, AboutJobs, show(paused.Key), "the job %s goes no further: %s", phrase.Safe(string(paused.Key)), paused.Why)
+		o.Notes[len(o.Notes)-1].Operation = paused.Key
+	}
+	o.noteUndelivered(add)
 	if n := o.Effects.FailingLately; n > 0 {
 		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
 			AtLeast(o.Effects.Partial, phrase.Counted(n, "effect")))

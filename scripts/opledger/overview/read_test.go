@@ -269,3 +269,42 @@ func TestReadLate(t *testing.T) {
 		reads(i+1, key)
 	}
 }
+
+// TestReadUndelivered: of a file it is read whether deliveries report completions, where the webhook is enabled.
+func TestReadUndelivered(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	var writes []ledger.Write
+	for i := range 60 {
+		rec := operation.Record{
+			Schema: 1, Version: 1, Key: operation.Key(fmt.Sprint("batches/found", i)), Collection: operation.Batches,
+			State: operation.Succeeded, Registered: true, CreatedAt: time.Now(), SettledBy: operation.Reconcile,
+			SettledAt: time.Now().Add(-time.Duration(i) * time.Minute),
+		}
+		writes = append(writes, ledger.Write{Path: ledger.OperationPath(rec.Key), Data: rec})
+	}
+	if _, err := store.Commit(t.Context(), writes...); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		webhook ledger.WebhookHealth
+		file    bool
+		count   int
+	}{{ledger.WebhookNone, true, 0}, {ledger.WebhookEnabled, false, 0}, {ledger.WebhookEnabled, true, 50}} {
+		lookups, err := l.Passes.Begin(t.Context(), time.Second)
+		if err == nil {
+			err = lookups.Report(t.Context(), ledger.Pass{
+				Began: time.Now(), Ended: time.Now(), Outcome: ledger.PassDone, Webhook: c.webhook,
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := overview.Read(t.Context(), l.Reading(),
+			overview.Options{Interval: time.Hour, Most: 10, File: c.file})
+		if err != nil || o.Undelivered.Count != c.count || o.Undelivered.Partial != (c.count > 0) ||
+			len(o.Notes) != c.count/50 {
+			t.Errorf("%+v: %+v, %v, %v", c, o.Undelivered, o.Notes, err)
+		}
+	}
+}
