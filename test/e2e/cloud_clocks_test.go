@@ -17,14 +17,19 @@ import (
 // TestCloudZombieClocks is TestZombie with two processes of which one has a clock that is an hour
 // ahead and the other one that is an hour behind: a lease is counted by the store's time alone.
 // That of a process which lives is not seized early by one that is ahead, that of one which stands
-// still is seized in due time by one that is behind, and the zombie cannot finish [S2, S6].
+// still is seized in due time by one that is behind, and the zombie cannot finish [S2, S6]. A short run has the zombie
+// behind alone.
 //
 // On SQLite there is nothing to prove: that store is a file of one machine and takes the machine's
 // clock for its own.
 func TestCloudZombieClocks(t *testing.T) {
 	t.Parallel()
 	needShiftedClocks(t)
-	for _, clocks := range []map[string]string{{"a": "1h", "b": "-1h"}, {"a": "-1h", "b": "1h"}} {
+	both := []map[string]string{{"a": "-1h", "b": "1h"}, {"a": "1h", "b": "-1h"}}
+	if !harness.Thorough(t) {
+		both = both[:1]
+	}
+	for _, clocks := range both {
 		t.Run(clocks["a"]+" then "+clocks["b"], func(t *testing.T) {
 			t.Parallel()
 			testZombieClocks(t, clocks)
