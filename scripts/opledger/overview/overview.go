@@ -90,6 +90,17 @@ type Pending struct {
 	Missing int          `json:"missing"`
 	// Partial: there are more late ones than were read, and Missing is what those are at least.
 	Partial bool `json:"partial,omitempty"`
+	// Unknown are those that Gemini does not know and that are not late yet, of a ledger in a file.
+	Unknown UnknownOperations `json:"unknown,omitzero"`
+}
+
+// UnknownOperations are operations that Gemini does not know, of the ones that are due next.
+type UnknownOperations struct {
+	Count int           `json:"count"`
+	First operation.Key `json:"first,omitempty"`
+	Since time.Time     `json:"since,omitzero"` // of the first that Gemini did not know
+	// Partial: there are more pending ones than were read.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Effects are the open effects.
@@ -254,8 +265,8 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
 	}
-	if options.File { // a deployment has an alert for it, and pays for what is read
-		err = errors.Join(err, o.readUndelivered(ctx, r))
+	if options.File { // a deployment has alerts for these, and pays for what is read
+		err = errors.Join(err, o.readUndelivered(ctx, r), o.readUnknown(ctx, r, options.Most))
 	}
 	seen := map[ledger.Path]bool{} // several lists may have the same document
 	o.Broken = slices.DeleteFunc(o.Broken, func(b ledger.Broken) bool {

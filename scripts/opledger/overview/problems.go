@@ -167,6 +167,11 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 		o.Notes[len(o.Notes)-1].Operation = paused.Key
 	}
 	o.noteUndelivered(add)
+	if unknown := o.Pending.Unknown; unknown.Count > 0 {
+		add(true, AboutPending, show(unknown.First), "%s that Gemini does not know, for %s: looked up again",
+			AtLeast(unknown.Partial, phrase.Counted(unknown.Count, "pending operation")), o.since(unknown.Since))
+		o.Notes[len(o.Notes)-1].Playbook = "missing"
+	}
 	if n := o.Effects.FailingLately; n > 0 {
 		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
 			AtLeast(o.Effects.Partial, phrase.Counted(n, "effect")))

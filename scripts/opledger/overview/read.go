@@ -27,6 +27,23 @@ func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) err
 	return err
 }
 
+// readUnknown reads which operations Gemini does not know, and has not known for so short that they are not late yet.
+func (o *Overview) readUnknown(ctx context.Context, l ledger.Reading, most int) error {
+	page, err := l.Operations.List(ctx, ledger.Filter{Pending: true, Limit: most})
+	unknown := &o.Pending.Unknown
+	for _, r := range page.Items {
+		if r.MissingSince.IsZero() || !r.LateAt.After(o.At) {
+			continue
+		}
+		unknown.Count++
+		if unknown.Count == 1 || r.MissingSince.Before(unknown.Since) {
+			unknown.First, unknown.Since = r.Key, r.MissingSince
+		}
+	}
+	unknown.Partial = unknown.Count > 0 && page.Next.Path != ""
+	return err
+}
+
 // Ever is later than any operation is late first.
 const Ever = 100 * 365 * 24 * time.Hour
 

@@ -3,6 +3,7 @@ package overview_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -305,6 +306,45 @@ func TestReadUndelivered(t *testing.T) {
 		if err != nil || o.Undelivered.Count != c.count || o.Undelivered.Partial != (c.count > 0) ||
 			len(o.Notes) != c.count/50 {
 			t.Errorf("%+v: %+v, %v, %v", c, o.Undelivered, o.Notes, err)
+		}
+	}
+}
+
+// TestReadUnknown: of a file it is noted that Gemini does not know an operation, before that needs an operator.
+func TestReadUnknown(t *testing.T) {
+	t.Parallel()
+	store, l := newLedger(t)
+	now := time.Now()
+	var writes []ledger.Write
+	for key, missing := range map[operation.Key]time.Duration{
+		"batches/known": 0, "batches/unknown": 20 * time.Minute, "batches/after": 10 * time.Minute,
+	} {
+		rec := operation.Record{
+			Schema: 1, Version: 1, Key: key, Collection: operation.Batches, State: operation.Pending, Registered: true,
+			CreatedAt: now.Add(-time.Hour), SubmittedAt: now.Add(-time.Hour), DueAt: now.Add(time.Minute),
+			LateAt: now.Add(time.Hour),
+		}
+		if missing > 0 {
+			rec.MissingSince = now.Add(-missing)
+		}
+		writes = append(writes, ledger.Write{Path: ledger.OperationPath(key), Data: rec})
+	}
+	if _, err := store.Commit(t.Context(), writes...); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []bool{false, true} {
+		o, err := overview.Read(t.Context(), l.Reading(), overview.Options{Interval: time.Hour, Most: 10, File: file})
+		if err != nil || len(o.Problems) > 0 {
+			t.Fatalf("%+v, %v", o.Problems, err)
+		}
+		if len(o.Notes) > 1 || (len(o.Notes) == 1) != file {
+			t.Fatalf("file %t: %+v", file, o.Notes)
+		}
+		for _, note := range o.Notes {
+			if !strings.HasPrefix(note.Words, "2 pending operations that Gemini does not know, for 20m") ||
+				note.Command != "opledger show batches/unknown" || note.Playbook != "missing" {
+				t.Errorf("%+v", note)
+			}
 		}
 	}
 }
