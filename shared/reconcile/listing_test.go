@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -206,12 +207,11 @@ func TestSlowListLeavesDiscoveryItsTime(t *testing.T) {
 		w.intend("c-1", ledger.Intention{})
 		lost := w.submit("opledger:c-1", geminisim.StateSucceeded)
 		w.clock.Advance(grace)
-		hung := false
+		var hung atomic.Bool
 		w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
-			if !isList(r) || hung {
+			if !isList(r) || hung.Swap(true) {
 				return false
 			}
-			hung = true // requests for the list are made one after the other
 			<-r.Context().Done()
 			return true
 		})
