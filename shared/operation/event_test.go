@@ -206,3 +206,28 @@ func TestInstant(t *testing.T) { // [M4]
 		t.Errorf("%v keeps a monotonic clock", live)
 	}
 }
+
+// TestAnnounced: Gemini has an event for each terminal state but a cancellation, a video that failed, and an
+// interaction that is incomplete or over budget; of a job it knows nothing [R4].
+func TestAnnounced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		key   operation.Key
+		state operation.State
+		code  string
+		want  bool
+	}{
+		{"batches/a", operation.Succeeded, "", true}, {"batches/a", operation.Expired, "", true},
+		{"batches/a", operation.Failed, "13", true}, {"batches/a", operation.Cancelled, "", false},
+		{"batches/a", operation.Running, "", false},
+		{"operations/a", operation.Succeeded, "", true}, {"operations/a", operation.Failed, "13", false},
+		{"interactions/a", operation.Failed, "", true},
+		{"interactions/a", operation.Failed, "incomplete", false},
+		{"interactions/a", operation.Failed, "budget_exceeded", false},
+		{"jobs/a", operation.Succeeded, "", false}, {"jobs/a", operation.Failed, "", false},
+	} {
+		if got := operation.Announced(c.key, c.state, operation.Result{ErrorCode: c.code}); got != c.want {
+			t.Errorf("R4: %s %s %q: %t", c.key, c.state, c.code, got)
+		}
+	}
+}
