@@ -139,7 +139,7 @@ func (r *replayer) orHere(targets []replayTarget) string {
 		slices.ContainsFunc(r.server.Ledger.Settings().Rules, planned) {
 		return ""
 	}
-	return ", or set OPLEDGER_EFFECTS here as serve has it"
+	return ", or set OPLEDGER_EFFECTS, and each variable OPLEDGER_EFFECT_…, here as serve has them"
 }
 
 // forwards reports whether --forward-to of serve has made the effect.

@@ -105,7 +105,7 @@ func TestReplayReceiverStranded(t *testing.T) {
 		return commandtest.Run(t, variables[len(variables)-1:], append([]string{"replay", "--yes"}, args...)...)
 	}
 	const start = "start opledger serve with its variables and flags, such as --port and --forward-to, or set " +
-		"OPLEDGER_EFFECTS here as serve has it"
+		"OPLEDGER_EFFECTS, and each variable OPLEDGER_EFFECT_…, here as serve has them"
 	left("--receiver", host).Want(t, terminal.ExitFailed, "nothing was run of 2 effects of 2 operations: "+start)
 	left("--dead").Want(t, terminal.ExitFailed, "not done: no opledger serve runs on this ledger").Says(t,
 		"left 2 effects")
@@ -138,7 +138,7 @@ func TestReplayReceiverUnplaced(t *testing.T) {
 	}
 	replay(nil, host).Want(t, terminal.ExitFailed, "not done: 1 effect is open whose receiver is not known here. "+
 		"No opledger serve runs on this ledger: ", "start opledger serve with its variables and flags",
-		", or set OPLEDGER_EFFECTS here as serve has it")
+		", or set OPLEDGER_EFFECTS, and each variable OPLEDGER_EFFECT_…, here as serve has them")
 	replay(nil, host, "--effect", "other").Want(t, terminal.ExitDone)
 	another := []string{"--override-settings", "OPLEDGER_EFFECTS=[{name: another, on: [SUCCEEDED], do: log}]"}
 	replay(another[1:], host, another[0]).Want(t, terminal.ExitFailed, "not done: 1 effect is open whose receiver is "+
