@@ -168,7 +168,7 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 	}
 	o.noteUndelivered(add)
 	if unknown := o.Pending.Unknown; unknown.Count > 0 {
-		add(true, AboutPending, show(unknown.First), "%s that Gemini does not know, for %s: looked up again",
+		add(true, AboutPending, show(unknown.First), "Gemini does not know %s, for %s, and is asked again",
 			AtLeast(unknown.Partial, phrase.Counted(unknown.Count, "pending operation")), o.since(unknown.Since))
 		o.Notes[len(o.Notes)-1].Playbook = "missing"
 	}

@@ -341,7 +341,7 @@ func TestReadUnknown(t *testing.T) {
 			t.Fatalf("file %t: %+v", file, o.Notes)
 		}
 		for _, note := range o.Notes {
-			if !strings.HasPrefix(note.Words, "2 pending operations that Gemini does not know, for 20m") ||
+			if !strings.HasPrefix(note.Words, "Gemini does not know 2 pending operations, for 20m") ||
 				note.Command != "opledger show batches/unknown" || note.Playbook != "missing" {
 				t.Errorf("%+v", note)
 			}
