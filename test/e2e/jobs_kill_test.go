@@ -30,6 +30,7 @@ func TestJobSIGKILL(t *testing.T) {
 	n.killer.approach = harness.Soak(t, n.unlessCreating, nil, nil)
 	n.start()
 	n.within(patience, "the process is ready", func() bool { return n.instances[0].process().url() != "" })
+	n.ledger() // opened while the process does not stand still with a lock
 	began := time.Now()
 	n.submitJob(12)
 	roaming, rest := context.WithCancel(t.Context())
@@ -50,11 +51,13 @@ func TestJobSIGKILL(t *testing.T) {
 
 // unlessCreating strikes a process that stands still, unless a creation that it announced may be under way.
 func (n *nightly) unlessCreating(p *process, strike func() bool) {
+	if p.url() == "" { // as it opens the ledger it keeps others from it
+		return
+	}
 	_ = p.command.Process.Signal(syscall.SIGSTOP) // it may be dead
 	ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
 	defer cancel()
 	announced, err := n.ledger().Intents.Waiting(ctx, ledger.Cursor{}, 1)
-	// A process that stands still as it opens the ledger keeps others from it.
 	if err != nil || len(announced.Items) > 0 || !strike() {
 		_ = p.command.Process.Signal(syscall.SIGCONT)
 	}
