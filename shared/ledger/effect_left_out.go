@@ -45,7 +45,7 @@ func (o LeftOut) Misses(rec operation.Record) bool {
 func (s StoredSettings) leftOut() []LeftOut {
 	all := slices.Clone(s.LeftOut)
 	for i, o := range all {
-		if o.Lasts() && plans(s.Rules, o.Rule.Name) {
+		if o.Lasts() && Plans(s.Rules, o.Rule.Name) {
 			all[i].Until = s.StoredAt
 		}
 	}
@@ -56,7 +56,7 @@ func (s StoredSettings) leftOut() []LeftOut {
 // is resolved is forgotten after the retention, or where the effect is left out once more.
 func leaveOut(before, next StoredSettings, byDefault []Rule, retention time.Duration, now time.Time) (all []LeftOut) {
 	for _, o := range before.leftOut() {
-		was, is := plans(before.Rules, o.Rule.Name), plans(next.Rules, o.Rule.Name)
+		was, is := Plans(before.Rules, o.Rule.Name), Plans(next.Rules, o.Rule.Name)
 		switch {
 		case o.Resolved != nil && (was && !is || now.Sub(o.Resolved.At) > retention):
 			continue
@@ -70,15 +70,15 @@ func leaveOut(before, next StoredSettings, byDefault []Rule, retention time.Dura
 	for _, rule := range before.Rules {
 		same := func(other Rule) bool { return reflect.DeepEqual(other, rule) }
 		known := func(o LeftOut) bool { return o.Rule.Name == rule.Name }
-		if !plans(next.Rules, rule.Name) && !slices.ContainsFunc(byDefault, same) && !slices.ContainsFunc(all, known) {
+		if !Plans(next.Rules, rule.Name) && !slices.ContainsFunc(byDefault, same) && !slices.ContainsFunc(all, known) {
 			all = append(all, LeftOut{Rule: rule, Since: operation.Instant(now), By: next.StoredBy})
 		}
 	}
 	return all
 }
 
-// plans reports whether one of the rules plans the effect of that name.
-func plans(rules []Rule, name string) bool {
+// Plans reports whether one of the rules plans the effect of that name.
+func Plans(rules []Rule, name string) bool {
 	return slices.ContainsFunc(rules, func(rule Rule) bool { return rule.Name == name })
 }
 

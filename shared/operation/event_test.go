@@ -9,7 +9,6 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// full and other are results with every field set, each its own way.
 var (
 	// full and other are results with every field set, each to another value.
 	full = operation.Result{

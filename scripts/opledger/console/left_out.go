@@ -23,7 +23,7 @@ var leftOutActions = []action{{
 	},
 	can: func(s subject) bool { return s.LeftOut != nil && s.LeftOut.Resolved == nil },
 	do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-		_, words, err := a.ResolveLeftOut(ctx, s.LeftOut.Rule.Name, ledger.Decision{By: d.By, Why: d.Why})
+		_, words, err := a.ResolveLeftOut(ctx, s.LeftOut.Rule.Name, d.Decision)
 		return outcome{Words: words}, err
 	},
 }}

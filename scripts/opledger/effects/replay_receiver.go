@@ -76,8 +76,7 @@ func (s replaySelection) meant(e ledger.Effect) bool {
 // unplaced counts the effects of a group without a receiver that wait, and may be the receiver's all the same: none has
 // failed, and what serve has of them is not known here.
 func (s replaySelection) unplaced(g receivers.Group, rules []ledger.Rule) (n int) {
-	own := func(rule ledger.Rule) bool { return rule.Name == g.Effect }
-	if job.IsStep(g.Effect) || s.own && slices.ContainsFunc(rules, own) {
+	if job.IsStep(g.Effect) || s.own && ledger.Plans(rules, g.Effect) {
 		return 0
 	}
 	for _, e := range g.Waiting {
@@ -134,9 +133,8 @@ func (r *replayer) canTry(ctx context.Context, run *replayRun) error {
 // orHere says how a command runs itself what it would leave to serve: the targets, or what the workers plan. It does
 // not run an effect of --forward-to, which only serve signs as it did before, and may post to this machine.
 func (r *replayer) orHere(targets []replayTarget) string {
-	planned := func(rule ledger.Rule) bool { return rule.Name == overview.ForwardEffect }
 	if slices.ContainsFunc(targets, replayTarget.forwards) ||
-		slices.ContainsFunc(r.server.Ledger.Settings().Rules, planned) {
+		ledger.Plans(r.server.Ledger.Settings().Rules, overview.ForwardEffect) {
 		return ""
 	}
 	return ", or set OPLEDGER_EFFECTS, and each variable OPLEDGER_EFFECT_…, here as serve has them"

@@ -20,7 +20,7 @@ func (s replaySelection) findWithout(ctx context.Context, l *ledger.Ledger) (fou
 	if err != nil {
 		return found, err
 	}
-	if !planned(l, s.without) {
+	if !ledger.Plans(l.Settings().Rules, s.without) {
 		return found, fmt.Errorf("--without: %s; then this plans it for what ended meanwhile",
 			overview.LeftOutWords(effect, s.file))
 	}
@@ -48,18 +48,13 @@ func (s replaySelection) leftOutOf(ctx context.Context, l *ledger.Ledger, rec op
 			continue
 		}
 		name, then := effect.Rule.Name, ", which was left out then; "
-		if !planned(l, name) {
+		if !ledger.Plans(l.Settings().Rules, name) {
 			then = "; " + overview.LeftOutWords(effect, s.file) + "; then "
 		}
 		words = append(words, fmt.Sprintf("%s ended without the effect %s%s--effect %s plans it",
 			phrase.Safe(string(rec.Key)), phrase.Safe(name), then, phrase.ShellWord(name)))
 	}
 	return strings.Join(words, "; ")
-}
-
-// planned reports whether a process plans the effect of that name now.
-func planned(l *ledger.Ledger, name string) bool {
-	return slices.ContainsFunc(l.Settings().Rules, func(r ledger.Rule) bool { return r.Name == name })
 }
 
 // endLeftOut records that every operation has the effect of --without, which the overview cannot see where more ended

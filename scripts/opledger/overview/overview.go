@@ -90,12 +90,12 @@ type Pending struct {
 	Missing int          `json:"missing"`
 	// Partial: there are more late ones than were read, and Missing is what those are at least.
 	Partial bool `json:"partial,omitempty"`
-	// Unknown are those that Gemini does not know and that are not late yet, of a ledger in a file.
-	Unknown UnknownOperations `json:"unknown,omitzero"`
+	// MissingLately are those that Gemini does not know and that are not late yet, of a ledger in a file.
+	MissingLately Missing `json:"missingLately,omitzero"`
 }
 
-// UnknownOperations are operations that Gemini does not know, of the ones that are due next.
-type UnknownOperations struct {
+// Missing are operations that Gemini does not know, of the ones that are due next.
+type Missing struct {
 	Count int           `json:"count"`
 	First operation.Key `json:"first,omitempty"`
 	Since time.Time     `json:"since,omitzero"` // of the first that Gemini did not know
@@ -266,7 +266,7 @@ func Read(ctx context.Context, r ledger.Reading, options Options) (Overview, err
 		err = errors.Join(err, read(ctx, r, options.Most))
 	}
 	if options.File { // a deployment has alerts for these, and pays for what is read
-		err = errors.Join(err, o.readUndelivered(ctx, r), o.readUnknown(ctx, r, options.Most))
+		err = errors.Join(err, o.readUndelivered(ctx, r), o.readMissingLately(ctx, r, options.Most))
 	}
 	seen := map[ledger.Path]bool{} // several lists may have the same document
 	o.Broken = slices.DeleteFunc(o.Broken, func(b ledger.Broken) bool {

@@ -167,9 +167,9 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 		o.Notes[len(o.Notes)-1].Operation = paused.Key
 	}
 	o.noteUndelivered(add)
-	if unknown := o.Pending.Unknown; unknown.Count > 0 {
-		add(true, AboutPending, show(unknown.First), "Gemini does not know %s, for %s, and is asked again",
-			AtLeast(unknown.Partial, phrase.Counted(unknown.Count, "pending operation")), o.since(unknown.Since))
+	if missing := o.Pending.MissingLately; missing.Count > 0 {
+		add(true, AboutPending, show(missing.First), "Gemini does not know %s, for %s, and is asked again",
+			AtLeast(missing.Partial, phrase.Counted(missing.Count, "pending operation")), o.since(missing.Since))
 		o.Notes[len(o.Notes)-1].Playbook = "missing"
 	}
 	if n := o.Effects.FailingLately; n > 0 {

@@ -27,20 +27,20 @@ func (o *Overview) readPending(ctx context.Context, l ledger.Reading, _ int) err
 	return err
 }
 
-// readUnknown reads which operations Gemini does not know, and has not known for so short that they are not late yet.
-func (o *Overview) readUnknown(ctx context.Context, l ledger.Reading, most int) error {
+// readMissingLately reads which operations Gemini does not know, of those that are not late yet.
+func (o *Overview) readMissingLately(ctx context.Context, l ledger.Reading, most int) error {
 	page, err := l.Operations.List(ctx, ledger.Filter{Pending: true, Limit: most})
-	unknown := &o.Pending.Unknown
+	missing := &o.Pending.MissingLately
 	for _, r := range page.Items {
 		if r.MissingSince.IsZero() || !r.LateAt.After(o.At) {
 			continue
 		}
-		unknown.Count++
-		if unknown.Count == 1 || r.MissingSince.Before(unknown.Since) {
-			unknown.First, unknown.Since = r.Key, r.MissingSince
+		missing.Count++
+		if missing.Count == 1 || r.MissingSince.Before(missing.Since) {
+			missing.First, missing.Since = r.Key, r.MissingSince
 		}
 	}
-	unknown.Partial = unknown.Count > 0 && page.Next.Path != ""
+	missing.Partial = missing.Count > 0 && page.Next.Path != ""
 	return err
 }
 

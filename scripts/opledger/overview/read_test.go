@@ -310,8 +310,8 @@ func TestReadUndelivered(t *testing.T) {
 	}
 }
 
-// TestReadUnknown: of a file it is noted that Gemini does not know an operation, before that needs an operator.
-func TestReadUnknown(t *testing.T) {
+// TestReadMissingLately: of a file it is noted that Gemini does not know an operation, before that needs an operator.
+func TestReadMissingLately(t *testing.T) {
 	t.Parallel()
 	store, l := newLedger(t)
 	now := time.Now()

@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Undelivered are the newest completions within UndeliveredFor, where look-ups found every one that Gemini has an event
-// for, and there are a few. Its deliveries may not arrive, as where the webhook has another address.
+// Undelivered are the newest completions within UndeliveredFor that Gemini has an event for and that look-ups found, up
+// to the newest that a delivery reported. Where they are many, deliveries may not arrive.
 type Undelivered struct {
 	Count int       `json:"count"`
 	Since time.Time `json:"since,omitzero"` // when the first of them was found
