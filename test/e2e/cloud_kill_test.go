@@ -85,7 +85,7 @@ func TestCloudSIGKILL(t *testing.T) {
 	})
 	f.receiver.refuseEvery = 13
 	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"}
-	f.killer = newKiller(f, seed, kills)
+	f.killer.hunt(kills)
 	stop := f.schedule(time.Second)
 	outcome := f.play(operations)
 	stop()

@@ -30,7 +30,7 @@ func TestCloudKilledAtEveryPoint(t *testing.T) {
 	f := newTeamFleet(t, c, map[string]string{"b": "-1h", "d": "0", "e": "1h"})
 	f.instances = append(f.instances, &instance{name: "s", function: "Reconcile", path: "/reconcile"})
 	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s", "OPLEDGER_INTERVAL=" + interval.String()}
-	f.killer = newKiller(f, seed, kills)
+	f.killer.hunt(kills)
 	repeater := newRepeater(c, seed, newFront(f))
 	pushed := httptest.NewServer(repeater)
 	t.Cleanup(pushed.Close)

@@ -106,6 +106,7 @@ func newFleet(t *testing.T, b backend, n int, config geminisim.Config) *fleet {
 		t.Fatal(err)
 	}
 	f := &fleet{t: t, backend: b, random: rand.New(rand.NewPCG(config.Seed, 4))}
+	f.killer = newKiller(f, config.Seed)
 	f.receiver = newReceiver(f)
 	f.sim = geminisim.New(config)
 	f.gemini = httptest.NewServer(&geminiDoor{f})

@@ -26,7 +26,7 @@ func TestJobSIGKILL(t *testing.T) {
 	n.settings = []string{
 		"OPLEDGER_CLAIM_TTL=4s",
 	} // a process that waits for the processor has a second to extend its lease
-	n.killer = newKiller(n.fleet, 13, map[moment]*quota{anyMoment: {kills: kills, every: 1}})
+	n.killer.hunt(map[moment]*quota{anyMoment: {kills: kills, every: 1}})
 	n.killer.approach = harness.Soak(t, n.unlessCreating, nil, nil)
 	n.start()
 	n.within(patience, "the process is ready", func() bool { return n.instances[0].process().url() != "" })

@@ -43,7 +43,7 @@ func TestSIGKILL(t *testing.T) {
 	f.settings = []string{
 		"OPLEDGER_CLAIM_TTL=8s",
 	} // a process that waits for the processor has two seconds to extend its lease
-	f.killer = newKiller(f, seed, kills)
+	f.killer.hunt(kills)
 	outcome := f.play(operations)
 	outcome.wasHard(t, kills, each)
 }

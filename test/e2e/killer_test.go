@@ -31,7 +31,7 @@ const (
 // A quota is how often to kill at a moment, and at which of its occasions: every so many, the first one after offset.
 type quota struct{ kills, every, offset int }
 
-// A killer kills processes with SIGKILL. A nil killer kills nothing.
+// A killer kills processes with SIGKILL. It kills nothing until hunt is called.
 type killer struct {
 	fleet *fleet
 	// approach calls strike where a roaming killer may. Nil: it may always.
@@ -51,15 +51,20 @@ type victim struct {
 	process, key string
 }
 
-func newKiller(f *fleet, seed uint64, quotas map[moment]*quota) *killer {
-	return &killer{fleet: f, random: rand.New(rand.NewPCG(seed, 3)), quotas: quotas, kills: map[moment]int{}}
+// newKiller makes the killer before the fleet's servers, whose requests ask it whether to kill.
+func newKiller(f *fleet, seed uint64) *killer {
+	return &killer{fleet: f, random: rand.New(rand.NewPCG(seed, 3)), kills: map[moment]int{}}
+}
+
+// hunt begins the killing.
+func (k *killer) hunt(quotas map[moment]*quota) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.quotas = quotas
 }
 
 // due counts an occasion and reports whether to kill at it.
 func (k *killer) due(m moment) bool {
-	if k == nil {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	q := k.quotas[m]
@@ -76,9 +81,6 @@ func (k *killer) due(m moment) bool {
 
 // hungry reports whether some moment has not had all its kills.
 func (k *killer) hungry() bool {
-	if k == nil {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, q := range k.quotas {
@@ -130,7 +132,7 @@ func (k *killer) kill(m moment, process string) bool {
 
 // roam kills one of the processes every now and then, whatever it does, also while it starts.
 func (k *killer) roam(ctx context.Context, every time.Duration) {
-	for k != nil {
+	for {
 		k.mu.Lock()
 		wait := every/2 + time.Duration(k.random.Int64N(int64(every)))
 		victim := k.fleet.instances[k.random.IntN(len(k.fleet.instances))]
@@ -154,9 +156,6 @@ func (k *killer) roam(ctx context.Context, every time.Duration) {
 
 // rest ends the killing and returns how often it killed, by moment.
 func (k *killer) rest() map[moment]int {
-	if k == nil {
-		return nil
-	}
 	k.mu.Lock()
 	k.quotas = nil
 	k.mu.Unlock()

@@ -110,7 +110,7 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 	f.receiver.misbehaves = inTurns(9)
 	f.receiver.hopelessEvery = 10
 	const always = 1 << 30
-	f.killer = newKiller(f, 5, map[moment]*quota{
+	f.killer.hunt(map[moment]*quota{
 		anyMoment:    {kills: always, every: 1},
 		delivering:   {kills: always, every: 60, offset: 10},
 		registering:  {kills: always, every: 40, offset: 5},
