@@ -75,3 +75,12 @@ func TestExamplesAreAccepted(t *testing.T) {
 		t.Errorf("only %d examples", examples)
 	}
 }
+
+// TestVersionPrinted: --version prints which build it is.
+func TestVersionPrinted(t *testing.T) {
+	t.Parallel()
+	s := commandtest.Run(t, nil, "--version").Want(t, terminal.ExitDone)
+	if !regexp.MustCompile(`^opledger \S.*\n$`).MatchString(s.Out) || s.Err != "" {
+		t.Errorf("%q %q", s.Out, s.Err)
+	}
+}

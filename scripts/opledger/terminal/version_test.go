@@ -10,18 +10,12 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/scripts/opledger/terminal"
-	"github.com/opledger/opledger/test/commandtest"
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestVersion: --version prints which build it is.
+// TestVersion: which build it is, in words.
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	if s := commandtest.Run(t, nil, "--version").Want(t,
-		terminal.ExitDone); !regexp.MustCompile(`^opledger \S.*\n$`).MatchString(s.Out) ||
-		s.Err != "" {
-		t.Errorf("%q %q", s.Out, s.Err)
-	}
 	of := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
 		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}
 	}
@@ -57,9 +51,8 @@ func TestVersionOfABuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(t.TempDir(), "opledger-of-a-commit")
-	build := exec.Command("go", "build", "-buildvcs=true", "-ldflags=-w", "-o", binary, "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := harness.Build("", "..", binary, "-buildvcs=true"); err != nil {
+		t.Fatal(err)
 	}
 	said, err := exec.Command(binary, "--version").CombinedOutput()
 	want := `^opledger v\d\S* \(commit ` + strings.TrimSpace(string(head)) + `, \S+Z(, with changes)?\)\n$`

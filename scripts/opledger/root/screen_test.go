@@ -1,4 +1,4 @@
-package terminal_test
+package root_test
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func TestListWatch(t *testing.T) {
 		if pauses++; pauses == 2 {
 			return errors.New("interrupted")
 		}
-		if how != terminal.WatchEvery {
+		if how != 5*time.Second {
 			t.Errorf("it pauses for %v", how)
 		}
 		f.Settle("batches/a", operation.Succeeded, operation.Result{})

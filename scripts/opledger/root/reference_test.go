@@ -1,4 +1,4 @@
-package main
+package root_test
 
 import (
 	"maps"
@@ -15,7 +15,7 @@ import (
 // TestHelp proves that each has help.
 func TestPageNamesCommands(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package root_test
 
 import (
 	"bytes"
@@ -132,19 +132,4 @@ func TestEndedLocal(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMain(m *testing.M) { os.Exit(runMain(m)) }
-
-func runMain(m *testing.M) (code int) {
-	var err error
-	if binDir, err = os.MkdirTemp("", "opledger-command-"); err == nil {
-		code = commandtest.Main(m)
-		err = os.RemoveAll(binDir)
-	}
-	if err != nil {
-		_, _ = os.Stderr.WriteString(err.Error())
-		return 1
-	}
-	return code
 }

@@ -1,4 +1,4 @@
-package terminal_test
+package root_test
 
 import (
 	"strings"
