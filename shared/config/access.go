@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -25,26 +24,18 @@ const NoToken = "none"
 // at that length.
 const minToken = 32
 
-func (a *Access) validate() []error {
-	var problems []error
+func (a *Access) validate(p *problems) {
 	if a.Token != "" && a.Token != NoToken {
-		if err := CheckToken(a.Token); err != nil {
-			problems = append(problems, fmt.Errorf("OPLEDGER_SERVE_TOKEN: %w; openssl rand -base64 32 makes one, and none "+
-				"stands for no token", err))
-		}
+		err := CheckToken(a.Token)
+		p.when(err != nil, "OPLEDGER_SERVE_TOKEN: %w; openssl rand -base64 32 makes one, and none stands for no token", err)
 	}
-	switch {
-	case a.PushAudience != "" && a.PushAccount == "":
-		problems = append(problems, errors.New("OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT, "+
-			"the service account of the push subscription: other callers can get a token for any audience"))
-	case a.PushAccount != "" && a.PushAudience == "":
-		problems = append(problems, errors.New("OPLEDGER_PUSH_ACCOUNT: it needs OPLEDGER_PUSH_AUDIENCE, "+
-			"the audience in the settings of the push subscription"))
-	case a.PushAccount != "" && !strings.Contains(a.PushAccount, "@"):
-		problems = append(problems, errors.New("OPLEDGER_PUSH_ACCOUNT: it must be the e-mail address of a service account, "+
-			"such as opledger-push@my-project.iam.gserviceaccount.com"))
-	}
-	return problems
+	audience, account := a.PushAudience != "", a.PushAccount != ""
+	p.when(audience && !account, "OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT, "+
+		"the service account of the push subscription: other callers can get a token for any audience")
+	p.when(account && !audience, "OPLEDGER_PUSH_ACCOUNT: it needs OPLEDGER_PUSH_AUDIENCE, "+
+		"the audience in the settings of the push subscription")
+	p.when(account && audience && !strings.Contains(a.PushAccount, "@"), "OPLEDGER_PUSH_ACCOUNT: it must be the e-mail "+
+		"address of a service account, such as opledger-push@my-project.iam.gserviceaccount.com")
 }
 
 // CheckToken returns nil for a bearer token that cannot be guessed. The error does not repeat it.

@@ -19,15 +19,15 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// A validator is a group that checks its values. Each problem begins with the variable's name.
+// A validator is a group that checks its values.
 type validator interface {
-	validate() []error
+	validate(*problems)
 }
 
 // A dependent is a group that is checked against the ledger's settings, which are zero where the
 // ledger is not read.
 type dependent interface {
-	validateWith(*Ledger) []error
+	validateWith(*problems, *Ledger)
 }
 
 // Parse reads the settings struct T, whose fields are groups, from environ, which has the form of
@@ -37,46 +37,32 @@ func Parse[T any](environ []string) (T, error) {
 	var settings T
 	variables := Variables(environ)
 	groups := reflect.ValueOf(&settings).Elem()
-	var problems []error
-	for i := range groups.NumField() {
-		group := groups.Field(i).Addr().Interface()
-		err := env.ParseWithOptions(group, env.Options{Environment: variables})
-		problems = append(problems, parseProblems(err, groups.Field(i).Type(), variables)...)
+	var undecoded, unfit problems
+	for _, group := range groups.Fields() {
+		err := env.ParseWithOptions(group.Addr().Interface(), env.Options{Environment: variables})
+		undecoded.parse(err, group.Type(), variables)
 	}
-	undecoded := map[string]bool{}
-	for _, problem := range problems {
-		undecoded[variableIn(problem)] = true
-	}
-	add := func(found []error) {
-		for _, problem := range found {
-			if !undecoded[variableIn(problem)] { // else the checked value is not the one that was set
-				problems = append(problems, problem)
-			}
+	for _, group := range groups.Fields() {
+		if v, ok := group.Addr().Interface().(validator); ok {
+			v.validate(&unfit)
 		}
 	}
-	var l Ledger
-	for i := range groups.NumField() {
-		group := groups.Field(i).Addr().Interface()
-		if v, ok := group.(validator); ok {
-			add(v.validate())
-		}
-		if found, ok := group.(*Ledger); ok {
-			l = *found
+	l, _ := Group[Ledger](settings)
+	for _, group := range groups.Fields() {
+		if v, ok := group.Addr().Interface().(dependent); ok {
+			v.validateWith(&unfit, &l)
 		}
 	}
-	for i := range groups.NumField() {
-		if v, ok := groups.Field(i).Addr().Interface().(dependent); ok {
-			add(v.validateWith(&l))
-		}
-	}
-	return settings, errors.Join(distinct(problems)...)
+	unfit = slices.DeleteFunc(unfit, func(problem error) bool { // the checked value is not the one that was set
+		return slices.ContainsFunc(undecoded, func(other error) bool { return variableIn(other) == variableIn(problem) })
+	})
+	return settings, errors.Join(distinct(append(undecoded, unfit...))...)
 }
 
 // Group returns the group G of a settings struct, and whether the struct has it.
 func Group[G any](settings any) (G, bool) {
-	groups := reflect.ValueOf(settings)
-	for i := range groups.NumField() {
-		if group, ok := groups.Field(i).Interface().(G); ok {
+	for _, group := range reflect.ValueOf(settings).Fields() {
+		if group, ok := group.Interface().(G); ok {
 			return group, true
 		}
 	}

@@ -17,9 +17,8 @@ type Described struct{ Name, Value string }
 // other setting it says only whether it is set, and of effects their names and hosts.
 func Describe(settings any) []Described {
 	var all []Described
-	groups := reflect.ValueOf(settings)
-	for i := range groups.NumField() {
-		all = append(all, describeGroup(groups.Field(i))...)
+	for _, group := range reflect.ValueOf(settings).Fields() {
+		all = append(all, describeGroup(group)...)
 	}
 	return all
 }

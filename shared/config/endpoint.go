@@ -54,20 +54,14 @@ func (e *Endpoint) Static() bool { return e.Kind == WebhookStatic }
 // Dynamic reports whether events are delivered by dynamic webhooks, which no one request can check.
 func (e *Endpoint) Dynamic() bool { return e.Kind == WebhookDynamic && e.URL != "" }
 
-func (e *Endpoint) validate() []error {
-	var problems []error
+func (e *Endpoint) validate(p *problems) {
 	if e.URL != "" {
-		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))...)
+		p.of("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))
 	}
-	if e.Reenable && e.URL == "" {
-		problems = append(problems, errors.New("OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL, "+
-			"by which the webhook is found"))
-	}
-	if e.Reenable && (e.Kind == WebhookDynamic || e.Kind == WebhookNone) {
-		problems = append(problems, fmt.Errorf(
-			"OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is %s", e.Kind))
-	}
-	return problems
+	p.when(e.Reenable && e.URL == "",
+		"OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL, by which the webhook is found")
+	p.when(e.Reenable && (e.Kind == WebhookDynamic || e.Kind == WebhookNone),
+		"OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is %s", e.Kind)
 }
 
 // CheckWebhookURL returns nil for an address that Gemini can deliver to. The error does not repeat

@@ -26,26 +26,20 @@ type Gemini struct {
 // IsSet reports whether there is an API key, or the name of its secret.
 func (g Gemini) IsSet() bool { return g.APIKey != "" || g.APIKeySecret != "" }
 
-func (g *Gemini) validate() []error {
-	var problems []error
+func (g *Gemini) validate(p *problems) {
 	_, err := api.CheckKey(g.APIKey)
 	missing := errors.Is(err, api.ErrNoAPIKey)
-	switch {
-	case missing && g.APIKeySecret == "":
-		problems = append(problems, errors.New("GEMINI_API_KEY: it is not set, and requests to Gemini need it; "+
-			"set it, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"))
-	case !missing && g.APIKeySecret != "":
-		problems = append(problems,
-			errors.New("OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too; set only one of them"))
-	case !missing:
-		problems = append(problems, problemsOf("GEMINI_API_KEY", err)...)
-	}
+	p.when(missing && g.APIKeySecret == "", "GEMINI_API_KEY: it is not set, and requests to Gemini need it; "+
+		"set it, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret")
+	p.when(!missing && g.APIKeySecret != "",
+		"OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too; set only one of them")
 	if g.APIKeySecret != "" {
 		_, err := secret.ParseName(g.APIKeySecret)
-		problems = append(problems, problemsOf("OPLEDGER_GEMINI_API_KEY_SECRET", err)...)
+		p.of("OPLEDGER_GEMINI_API_KEY_SECRET", err)
+	} else if !missing {
+		p.of("GEMINI_API_KEY", err)
 	}
 	if g.BaseURL != "" {
-		problems = append(problems, problemsOf("GOOGLE_GEMINI_BASE_URL", api.CheckBaseURL(g.BaseURL))...)
+		p.of("GOOGLE_GEMINI_BASE_URL", api.CheckBaseURL(g.BaseURL))
 	}
-	return problems
 }

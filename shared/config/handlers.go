@@ -1,10 +1,6 @@
 package config
 
-import (
-	"errors"
-	"fmt"
-	"time"
-)
+import "time"
 
 // Handlers is what all effect handlers share, and whether they run at all.
 type Handlers struct {
@@ -38,28 +34,18 @@ type Instance struct {
 	MemoryLimit string `env:"GOMEMLIMIT" secret:"no"`
 }
 
-func (i *Instance) validate() []error {
-	var problems []error
-	if i.Slots < 1 {
-		problems = append(problems, fmt.Errorf("OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", i.Slots))
-	}
-	if i.Timeout <= 0 {
-		problems = append(problems, errors.New("OPLEDGER_EFFECTS_TIMEOUT: it must be a duration longer than zero: "+
-			"the timeout of the deployed function, such as 540s"))
-	}
-	return problems
+func (i *Instance) validate(p *problems) {
+	p.when(i.Slots < 1, "OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", i.Slots)
+	p.when(i.Timeout <= 0, "OPLEDGER_EFFECTS_TIMEOUT: it must be a duration longer than zero: "+
+		"the timeout of the deployed function, such as 540s")
 }
 
 // validateWith refuses secrets in variables, which no deployment gives the function.
-func (i *Instance) validateWith(l *Ledger) []error {
-	var problems []error
+func (i *Instance) validateWith(p *problems, l *Ledger) {
 	for _, s := range l.Effects {
 		for _, from := range s.Do.Sources() {
-			if from.Variable != "" {
-				problems = append(problems, fmt.Errorf("OPLEDGER_EFFECTS: effect %q: a deployed function has no variable for %s; "+
-					"store it in Secret Manager, and name it projects/PROJECT/secrets/SECRET", s.Name, from))
-			}
+			p.when(from.Variable != "", "OPLEDGER_EFFECTS: effect %q: a deployed function has no variable for %s; "+
+				"store it in Secret Manager, and name it projects/PROJECT/secrets/SECRET", s.Name, from)
 		}
 	}
-	return problems
 }

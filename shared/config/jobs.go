@@ -11,12 +11,11 @@ type Jobs struct {
 	Storage string `env:"OPLEDGER_JOB_STORAGE" secret:"no"`
 }
 
-func (j *Jobs) validate() []error {
-	if j.Storage == "" {
-		return nil
+func (j *Jobs) validate(p *problems) {
+	if j.Storage != "" {
+		_, err := storage.Open(j.Storage, "")
+		p.of("OPLEDGER_JOB_STORAGE", err)
 	}
-	_, err := storage.Open(j.Storage, "")
-	return problemsOf("OPLEDGER_JOB_STORAGE", err)
 }
 
 // besideStore is what the folder of jobs is called behind the name of the SQLite file.

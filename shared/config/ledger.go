@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -86,9 +85,7 @@ type Lateness struct {
 	StuckAfter *time.Duration `env:"OPLEDGER_STUCK_AFTER"`
 }
 
-func (l *Lateness) validate() []error {
-	return settingProblems(l.Settings(), reflect.TypeFor[Lateness]())
-}
+func (l *Lateness) validate(p *problems) { p.ofLedger(l.Settings(), reflect.TypeFor[Lateness]()) }
 
 // Settings returns the ledger's default settings with this part of them: for a ledger that plans nothing.
 func (l *Lateness) Settings() ledger.Settings {
@@ -102,31 +99,26 @@ func (l *Lateness) Settings() ledger.Settings {
 // redelivery is how long Gemini delivers an event again that was not answered with 2xx.
 const redelivery = 24 * time.Hour
 
-func (l *Ledger) validate() []error {
-	problems := settingProblems(l.Settings(), reflect.TypeFor[Ledger]())
-	if l.Retention > 0 && l.Retention < redelivery { // an expired delivery would count as a new one [L3, S7]
-		problems = append(problems,
-			errors.New("OPLEDGER_RETENTION: it must be at least 24h, because Gemini redelivers for that long"))
-	}
+func (l *Ledger) validate(p *problems) {
+	p.ofLedger(l.Settings(), reflect.TypeFor[Ledger]())
+	// An expired delivery would count as a new one [L3, S7].
+	p.when(l.Retention > 0 && l.Retention < redelivery,
+		"OPLEDGER_RETENTION: it must be at least 24h, because Gemini redelivers for that long")
 	var err error
 	l.Effects, err = parseEffects(l.EffectsText, l.Transitions)
 	l.fetchesResults = slices.ContainsFunc(l.Effects, spec.Spec.FetchesResults)
 	if err != nil {
 		l.Effects = nil // no handler may be made of them
 	}
-	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
+	p.of(effectsVariable, err)
 }
 
-// settingProblems are those that the ledger finds in every setting but the effects, by the variables of their
-// group.
-func settingProblems(s ledger.Settings, group reflect.Type) []error {
-	var problems []error
+// ofLedger adds what the ledger finds in every setting but the effects, by the variables of their group.
+func (p *problems) ofLedger(s ledger.Settings, group reflect.Type) {
 	for _, err := range diag.Split(s.Validate()) {
-		if problem, ok := errors.AsType[ledger.SettingProblem](err); ok {
-			problems = append(problems, fmt.Errorf("%s: %s", variableOf(problem.Field, group), problem.Text))
-		}
+		problem, ok := errors.AsType[ledger.SettingProblem](err)
+		p.when(ok, "%s: %s", variableOf(problem.Field, group), problem.Text)
 	}
-	return problems
 }
 
 // parseEffects returns the effects in OPLEDGER_EFFECTS, or the default if it is not set. Beside an
@@ -145,7 +137,9 @@ func parseEffects(text string, allowed operation.Transitions) ([]spec.Spec, erro
 
 // PlainSecrets reports each effect whose url seems to hold a secret, joined.
 func PlainSecrets(l Ledger) error {
-	return errors.Join(problemsOf("OPLEDGER_EFFECTS", spec.Warnings(l.Effects))...)
+	var p problems
+	p.of(effectsVariable, spec.Warnings(l.Effects))
+	return errors.Join(p...)
 }
 
 // Settings returns the ledger's settings.

@@ -13,24 +13,38 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// parseProblems returns the library's errors as problems of variables, where the library names
-// fields. A problem says how a value is written, where the library quotes the package that could
-// not read it.
-func parseProblems(err error, group reflect.Type, variables map[string]string) []error {
-	var problems []error
+// problems are what is wrong with settings. Each begins with the variable's name.
+type problems []error
+
+// when adds a problem if it is one.
+func (p *problems) when(wrong bool, format string, args ...any) {
+	if wrong {
+		*p = append(*p, fmt.Errorf(format, args...))
+	}
+}
+
+// of adds the joined errors about a variable; none for nil.
+func (p *problems) of(variable string, err error) {
+	for _, problem := range diag.Split(err) {
+		*p = append(*p, fmt.Errorf("%s: %w", variable, problem))
+	}
+}
+
+// parse adds the library's errors as problems of variables, where the library names fields. A
+// problem says how a value is written, where the library quotes the package that could not read it.
+func (p *problems) parse(err error, group reflect.Type, variables map[string]string) {
 	all, several := errors.AsType[env.AggregateError](err)
 	if !several && err != nil {
-		return []error{err}
+		*p = append(*p, err)
 	}
 	for _, err := range all.Errors {
 		if parse, ok := errors.AsType[env.ParseError](err); ok {
 			variable := variableOf(parse.Name, group)
-			problems = append(problems, problemsOf(variable, unreadable(variables[variable], parse))...)
-			continue
+			p.of(variable, unreadable(variables[variable], parse))
+		} else {
+			*p = append(*p, err)
 		}
-		problems = append(problems, err)
 	}
-	return problems
 }
 
 // unreadable says how a value is written, by its type. A type that decodes itself has an error of
@@ -54,8 +68,8 @@ func unreadable(value string, parse env.ParseError) error {
 
 // variableOf returns the variable that a field of a group, or of a group within it, is read from.
 func variableOf(field string, group reflect.Type) string {
-	for i := range group.NumField() {
-		switch f := group.Field(i); {
+	for f := range group.Fields() {
+		switch {
 		case f.Name == field:
 			return f.Tag.Get("env")
 		case f.Type.Kind() == reflect.Struct:
@@ -65,15 +79,6 @@ func variableOf(field string, group reflect.Type) string {
 		}
 	}
 	return ""
-}
-
-// problemsOf returns the joined errors, each beginning with the variable; none for nil.
-func problemsOf(variable string, err error) []error {
-	problems := diag.Split(err)
-	for i, problem := range problems {
-		problems[i] = fmt.Errorf("%s: %w", variable, problem)
-	}
-	return problems
 }
 
 // variableIn returns the variable that a problem begins with.

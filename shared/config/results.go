@@ -10,9 +10,8 @@ type Results struct {
 	Wanted bool `env:"-"`
 }
 
-func (r *Results) validateWith(l *Ledger) []error {
+func (r *Results) validateWith(p *problems, l *Ledger) {
 	if r.Wanted = l.fetchesResults; r.Wanted {
-		return r.Gemini.validate()
+		r.Gemini.validate(p)
 	}
-	return nil
 }

@@ -100,17 +100,10 @@ type Firestore struct {
 	Store     Store  `env:"OPLEDGER_STORE" envDefault:"firestore" secret:"no"`
 }
 
-func (f *Firestore) validate() []error {
-	var problems []error
-	if f.ProjectID == "" {
-		problems = append(problems,
-			errors.New("GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore"))
-	}
-	if f.Store.IsFile() {
-		problems = append(problems, errors.New("OPLEDGER_STORE: a deployed function keeps its ledger in Firestore: "+
-			"it must be firestore or firestore:DATABASE"))
-	}
-	return problems
+func (f *Firestore) validate(p *problems) {
+	p.when(f.ProjectID == "", "GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore")
+	p.when(f.Store.IsFile(), "OPLEDGER_STORE: a deployed function keeps its ledger in Firestore: "+
+		"it must be firestore or firestore:DATABASE")
 }
 
 // Topic is the Pub/Sub topic that a deployed function publishes effects to.
@@ -120,11 +113,8 @@ type Topic struct {
 	Name string `env:"OPLEDGER_TOPIC" secret:"no"`
 }
 
-func (t *Topic) validate() []error {
-	if t.Name == "" {
-		return []error{errors.New("OPLEDGER_TOPIC: it is not set; planned effects are published to that Pub/Sub topic")}
-	}
-	return nil
+func (t *Topic) validate(p *problems) {
+	p.when(t.Name == "", "OPLEDGER_TOPIC: it is not set; planned effects are published to that Pub/Sub topic")
 }
 
 // OptionalTopic is the topic of a command. Where it is not set, effects are enqueued inside the

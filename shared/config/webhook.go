@@ -1,8 +1,6 @@
 package config
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -48,24 +46,16 @@ func (w *Webhook) Asks() bool {
 	return w.Confirm == trust.Always || w.Confirm == trust.Dynamic && len(w.Audiences) > 0
 }
 
-func (w *Webhook) validate() []error {
-	var problems []error
-	if w.Tolerance <= 0 {
-		problems = append(problems, errors.New("OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m"))
-	}
-	if w.Timeout <= 0 || w.Timeout >= platformTimeout {
-		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and shorter than %s, "+
-			"after which the platform answers instead, such as 10s", platformTimeout))
-	}
-	if len(w.Issuers) > 0 && len(w.Audiences) == 0 {
-		problems = append(problems, errors.New("OPLEDGER_WEBHOOK_ISSUER: it counts only with OPLEDGER_WEBHOOK_AUDIENCE; "+
-			"without that, tokens are refused"))
-	}
+func (w *Webhook) validate(p *problems) {
+	p.when(w.Tolerance <= 0, "OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m")
+	p.when(w.Timeout <= 0 || w.Timeout >= platformTimeout, "OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and "+
+		"shorter than %s, after which the platform answers instead, such as 10s", platformTimeout)
+	p.when(len(w.Issuers) > 0 && len(w.Audiences) == 0, "OPLEDGER_WEBHOOK_ISSUER: it counts only with "+
+		"OPLEDGER_WEBHOOK_AUDIENCE; without that, tokens are refused")
 	if w.KeysURL != "" {
-		problems = append(problems, problemsOf("OPLEDGER_JWKS_URL", trust.CheckKeysURL(w.KeysURL))...)
+		p.of("OPLEDGER_JWKS_URL", trust.CheckKeysURL(w.KeysURL))
 	}
 	if w.Asks() {
-		problems = append(problems, w.Gemini.validate()...)
+		w.Gemini.validate(p)
 	}
-	return problems
 }
