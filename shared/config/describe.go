@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -39,26 +38,18 @@ func describeGroup(group reflect.Value) (all []Described) {
 }
 
 func shownValue(v reflect.Value, shown bool) string {
-	switch value := v.Interface().(type) {
-	case time.Time:
-		if value.IsZero() {
-			return "not set"
-		}
-		return value.Format(time.RFC3339)
-	case time.Duration:
-		return value.String()
-	case *time.Duration:
-		if value != nil {
-			return value.String()
-		}
-	case bool, int, int64:
-		return fmt.Sprint(value)
+	text := settingText(v.Interface())
+	switch v.Interface().(type) {
+	case time.Duration, bool, int, int64:
+		return text // zero is a value, too
+	case time.Time, *time.Duration:
+		shown = true
 	}
 	switch {
 	case v.IsZero():
 		return "not set"
 	case shown:
-		return spec.Masked(fmt.Sprint(v.Interface()))
+		return spec.Masked(text)
 	default:
 		return "set"
 	}

@@ -58,25 +58,29 @@ func (l *Ledger) values() map[string]string {
 		if name == "" || name == "-" || name == effectsVariable {
 			continue
 		}
-		setting := v.FieldByIndex(field.Index).Interface()
-		text := fmt.Sprint(setting)
-		switch value := setting.(type) {
-		case *time.Duration:
-			text = ""
-			if value != nil {
-				text = value.String()
-			}
-		case time.Time:
-			text = ""
-			if !value.IsZero() {
-				text = value.UTC().Format(time.RFC3339Nano)
-			}
-		}
-		if text != "" {
+		if text := settingText(v.FieldByIndex(field.Index).Interface()); text != "" {
 			values[name] = text
 		}
 	}
 	return values
+}
+
+// settingText returns a setting in a form that Parse reads; empty for a duration or a time that is not set.
+func settingText(setting any) string {
+	switch value := setting.(type) {
+	case *time.Duration:
+		if value == nil {
+			return ""
+		}
+		return value.String()
+	case time.Time:
+		if value.IsZero() {
+			return ""
+		}
+		return value.UTC().Format(time.RFC3339Nano)
+	default:
+		return fmt.Sprint(setting)
+	}
 }
 
 // With returns the settings of a command on a ledger with these stored settings: what environ does
@@ -129,14 +133,10 @@ func Adopt(environ []string, stored ledger.StoredSettings) []string {
 // Changes returns how the settings differ from stored ones, each beginning with the variable's name.
 func (l *Ledger) Changes(stored ledger.StoredSettings) []error {
 	var all []error
-	own, names := l.values(), map[string]bool{}
-	for name := range own {
-		names[name] = true
-	}
-	for name := range stored.Values {
-		names[name] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	own := l.values()
+	either := maps.Clone(own)
+	maps.Copy(either, stored.Values)
+	for _, name := range slices.Sorted(maps.Keys(either)) {
 		if here, there := own[name], stored.Values[name]; here != there {
 			all = append(all, fmt.Errorf("%s: it is %s here, and %s in the ledger", name, cmp.Or(here, "not set"),
 				cmp.Or(there, "not set")))
@@ -176,31 +176,20 @@ func ends(rule ledger.Rule) []string {
 // ruleChanges says how the rules here differ from those in the ledger. Both are in the order of
 // their names.
 func ruleChanges(here, there []ledger.Rule) []error {
-	find := func(rules []ledger.Rule, name string) (ledger.Rule, bool) {
-		i := slices.IndexFunc(rules, func(r ledger.Rule) bool { return r.Name == name })
-		if i < 0 {
-			return ledger.Rule{}, false
-		}
-		return rules[i], true
-	}
-	var problems []error
-	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf(effectsVariable+": "+format, args...))
-	}
+	var p problems
 	for _, rule := range there {
-		switch own, ok := find(here, rule.Name); {
-		case !ok:
-			add("it lacks %s, which the ledger has", rule.Name)
-		case !reflect.DeepEqual(own, rule):
-			add("%s runs %s here, and %s in the ledger", rule.Name, when(own), when(rule))
+		switch i := slices.IndexFunc(here, func(r ledger.Rule) bool { return r.Name == rule.Name }); {
+		case i < 0:
+			p = append(p, fmt.Errorf("OPLEDGER_EFFECTS: it lacks %s, which the ledger has", rule.Name))
+		case !reflect.DeepEqual(here[i], rule):
+			p = append(p, fmt.Errorf("OPLEDGER_EFFECTS: %s runs %s here, and %s in the ledger", rule.Name, when(here[i]),
+				when(rule)))
 		}
 	}
 	for _, rule := range here {
-		if _, ok := find(there, rule.Name); !ok {
-			add("it has %s, which the ledger does not have", rule.Name)
-		}
+		p.when(!ledger.Plans(there, rule.Name), "OPLEDGER_EFFECTS: it has %s, which the ledger does not have", rule.Name)
 	}
-	return problems
+	return p
 }
 
 // when says when a rule plans its effect.
