@@ -26,13 +26,18 @@ const maxProblem = 1 << 10
 
 // A reading is what is wrong with the fields of a body, each by itself.
 type reading struct {
+	unfit    error // why the body has no fields; nothing else is worth saying
 	problems operation.Problems
 	unread   map[string]bool // fields whose value has another type
 	more     int             // fields that do not exist, and are not named in problems
 }
 
-// readFields reads the members of a JSON object into the fields of a struct. It makes nothing of the others.
-func readFields(body []byte, into any) reading {
+// readFields reads the members of a JSON object into the fields of a struct. It makes nothing of the others. form
+// says what the object must be.
+func readFields(body []byte, form string, into any) reading {
+	if err := fit(body, form); err != nil {
+		return reading{unfit: err}
+	}
 	read, known := reading{unread: map[string]bool{}}, fieldsIn(into)
 	names := slices.Sorted(maps.Keys(known))
 	var fields map[string]json.RawMessage
@@ -61,6 +66,9 @@ func (r reading) all(others operation.Problems) operation.Problems {
 
 // with returns all problems as a *httpfunc.Error; nil where there is none.
 func (r reading) with(others operation.Problems) error {
+	if r.unfit != nil {
+		return r.unfit
+	}
 	if problems := r.all(others); len(problems) > 0 {
 		return bad(problems)
 	}

@@ -17,9 +17,8 @@ import (
 
 // A redriveRequest is the body of POST /jobs/{id}:redrive: who, why, and what is other than in the job.
 type redriveRequest struct {
-	By  string `json:"by"`
-	Why string `json:"why"`
-	ID  string `json:"id"`
+	ledger.Decision
+	ID string `json:"id"`
 	operation.Submission
 	job.Options
 	// RetryOn and Outcomes are read last: a long list would take many times its bytes.
@@ -47,27 +46,17 @@ func (h handler) parseRedrive(
 		return redrive{}, httpfunc.Errorf(http.StatusNotImplemented,
 			"this function has no access to job storage; opledger redrive does it")
 	}
-	if err := fit(body, `write {"by":"ann","why":"the quota was raised"}`); err != nil {
-		return redrive{}, err
-	}
 	var given redriveRequest
-	read := readFields(body, &given)
-	if given.By == "" {
-		problems.Add("by", "it is missing; say who redrives the job")
-	}
-	if given.Why == "" {
-		problems.Add("why", "it is missing; say why the job is redriven")
-	}
+	read := readFields(body, `write {"by":"ann","why":"the quota was raised"}`, &given)
+	addUndecided(&problems, given.Decision)
 	if given.ID != "" {
 		if _, err := operation.JobKey(given.ID); err != nil {
 			problems.Add("id", "%w", err)
 		}
 	}
 	asked := redrive{
-		Redriving: ledger.Redriving{
-			Of: key, Outcomes: job.NotDone(), Decision: ledger.Decision{By: given.By, Why: given.Why},
-		},
-		id: given.ID, said: given.Submission, body: body,
+		Redriving: ledger.Redriving{Of: key, Outcomes: job.NotDone(), Decision: given.Decision},
+		id:        given.ID, said: given.Submission, body: body,
 	}
 	var err error
 	if asked.deadline, err = job.ParseDeadline(began.UTC(), given.Deadline); err != nil {

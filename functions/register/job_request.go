@@ -47,11 +47,8 @@ const jobForm = `a job is {"model":"gemini-3.5-flash","input":{"sha256":"…","b
 func parseJobRequest(
 	key operation.Key, body []byte, storage string, began time.Time, problems operation.Problems,
 ) (ledger.JobRequest, error) {
-	if err := fit(body, jobForm); err != nil {
-		return ledger.JobRequest{}, err
-	}
 	var request jobRequest
-	read := readFields(body, &request)
+	read := readFields(body, jobForm, &request)
 	if given := request.RetryOn; given != nil {
 		if len(given) > maxRetryOn || json.Unmarshal(given, &request.Options.RetryOn) != nil {
 			problems.Add("retryOn", `it must be a list of "invalid", "truncated" or both`)
@@ -77,12 +74,12 @@ func parseJobRequest(
 // steps will read; a caller that names one must mean the same.
 func parseJobInput(body json.RawMessage, key operation.Key, storage string) (job.Input, operation.Problems) {
 	var problems operation.Problems
-	if fit(body, "") != nil {
+	var given jobInput
+	read := readFields(body, "", &given)
+	if read.unfit != nil {
 		problems.Add("input", `it must be {"sha256":"…","bytes":1000,"requests":10}`)
 		return job.Input{}, problems
 	}
-	var given jobInput
-	read := readFields(body, &given)
 	if !sha256Pattern.MatchString(given.SHA256) {
 		problems.Add("sha256", "it must be the SHA-256 of the input, as 64 hexadecimal digits in lower case")
 	}
@@ -111,32 +108,23 @@ func parseJobInput(body json.RawMessage, key operation.Key, storage string) (job
 	return input, named
 }
 
-// A decided is who decides about a job, and why.
-type decided struct {
-	By  string `json:"by"`
-	Why string `json:"why"`
-}
-
-// problems adds what is missing.
-func (d decided) problems(others operation.Problems) operation.Problems {
+// addUndecided adds to problems that a decision about a job does not say who decides, or why.
+func addUndecided(problems *operation.Problems, d ledger.Decision) {
 	if d.By == "" {
-		others.Add("by", "it is missing; say who decides that")
+		problems.Add("by", "it is missing; say who decides that")
 	}
 	if d.Why == "" {
-		others.Add("why", "it is missing; say why")
+		problems.Add("why", "it is missing; say why")
 	}
-	return others
 }
 
 // parseDecision reads the body of POST /jobs/{id}:cancel, :pause and :resume. problems are those of its address. The
 // error is a *httpfunc.Error with all problems.
 func parseDecision(body []byte, problems operation.Problems) (ledger.Decision, error) {
-	if err := fit(body, `write {"by":"ann","why":"the prompt was wrong"}`); err != nil {
-		return ledger.Decision{}, err
-	}
-	var given decided
-	read := readFields(body, &given)
-	return ledger.Decision(given), read.with(given.problems(problems))
+	var given ledger.Decision
+	read := readFields(body, `write {"by":"ann","why":"the prompt was wrong"}`, &given)
+	addUndecided(&problems, given)
+	return given, read.with(problems)
 }
 
 // parseChange reads the body of PATCH /jobs/{id}: limits, with who changes them and why. The error is as that of
@@ -144,15 +132,12 @@ func parseDecision(body []byte, problems operation.Problems) (ledger.Decision, e
 func parseChange(
 	body []byte, began time.Time, problems operation.Problems,
 ) (job.Limits, ledger.Decision, error) {
-	if err := fit(body, `write {"maxBatches":5,"by":"ann","why":"the quota is needed elsewhere"}`); err != nil {
-		return job.Limits{}, ledger.Decision{}, err
-	}
 	var given struct {
 		job.Limits
-		decided
+		ledger.Decision
 		Deadline *string `json:"deadline"` // in place of the limits' time
 	}
-	read := readFields(body, &given)
+	read := readFields(body, `write {"maxBatches":5,"by":"ann","why":"the quota is needed elsewhere"}`, &given)
 	if given.Deadline != nil {
 		at, err := job.ParseDeadline(began.UTC(), *given.Deadline)
 		if given.Limits.Deadline = &at; err != nil {
@@ -162,5 +147,6 @@ func parseChange(
 	if len(read.unread) == 0 {
 		problems = append(problems, given.Limits.Problems(began)...)
 	}
-	return given.Limits, ledger.Decision(given.decided), read.with(given.problems(problems))
+	addUndecided(&problems, given.Decision)
+	return given.Limits, given.Decision, read.with(problems)
 }

@@ -72,7 +72,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
-	do, err := h.parse(r, body, began)
+	parse := h.parseRequest
+	if strings.HasPrefix(r.URL.Path, jobsPath) {
+		parse = h.parseJob
+	}
+	do, err := parse(r, body, began)
 	parsed()
 	if err != nil {
 		httpfunc.WriteError(w, err)
@@ -83,32 +87,6 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // A todo does and answers what a request asks for.
 type todo func(context.Context, http.ResponseWriter)
-
-// parse returns what a POST asks for. The error is a *httpfunc.Error.
-func (h handler) parse(r *http.Request, body []byte, began time.Time) (todo, error) {
-	if strings.HasPrefix(r.URL.Path, jobsPath) {
-		return h.parseJob(r, body, began)
-	}
-	registration, intention, err := Parse(body, began)
-	if err != nil {
-		return nil, err
-	}
-	if intention == nil {
-		traced(&registration.Submission, r)
-	} else {
-		traced(&intention.Submission, r)
-	}
-	return func(ctx context.Context, w http.ResponseWriter) {
-		switch {
-		case intention == nil:
-			h.register(ctx, w, *registration, began)
-		case intention.Withdraw:
-			h.withdraw(ctx, w, intention.Intention, began)
-		default:
-			h.intend(ctx, w, intention.Intention, began)
-		}
-	}, nil
-}
 
 // traced gives a submission the trace of its request, unless it names one.
 func traced(said *operation.Submission, r *http.Request) {

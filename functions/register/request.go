@@ -1,6 +1,8 @@
 package register
 
 import (
+	"context"
+	"net/http"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -26,39 +28,27 @@ type Request struct {
 
 const maxAhead = time.Hour // how far a submitter's clock may be ahead
 
-// An Intention is an intent to record or, with Withdraw, to delete.
-type Intention struct {
-	ledger.Intention
-	Withdraw bool
-}
-
-// Parse reads a request. It returns a registration or an intention; the other one is nil. The error
-// is a *httpfunc.Error with all problems.
-func Parse(body []byte, now time.Time) (*ledger.Registration, *Intention, error) {
-	if err := fit(body, `a registration is {"name":"batches/abc123",…}, and an intent `+
-		`{"intent":true,"correlationId":"nightly-2026-11-21",…}`); err != nil {
-		return nil, nil, err
-	}
+// parseRequest returns what a Request asks for, to be done. The error is a *httpfunc.Error with all problems.
+func (h handler) parseRequest(r *http.Request, body []byte, began time.Time) (todo, error) {
 	var request Request
-	read := readFields(body, &request)
+	read := readFields(body, `a registration is {"name":"batches/abc123",…}, and an intent `+
+		`{"intent":true,"correlationId":"nightly-2026-11-21",…}`, &request)
 	if read.unread["intent"] {
-		return nil, nil, read.with(nil) // the other checks depend on it
+		return nil, read.with(nil) // the other checks depend on it
 	}
-	registration, intention, others := request.check(now)
-	if err := read.with(others); err != nil {
-		return nil, nil, err
+	traced(&request.Submission, r)
+	if !request.Intent {
+		registration, problems := request.registration(began)
+		return func(ctx context.Context, w http.ResponseWriter) {
+			h.register(ctx, w, registration, began)
+		}, read.with(problems)
 	}
-	return registration, intention, nil
-}
-
-// check returns what the request asks for, or all its problems.
-func (request Request) check(now time.Time) (*ledger.Registration, *Intention, operation.Problems) {
-	if request.Intent {
-		intention, problems := request.intention()
-		return nil, &Intention{intention, request.Withdraw}, problems
+	do := h.intend
+	if request.Withdraw {
+		do = h.withdraw
 	}
-	registration, problems := request.registration(now)
-	return &registration, nil, problems
+	intention, problems := request.intention()
+	return func(ctx context.Context, w http.ResponseWriter) { do(ctx, w, intention, began) }, read.with(problems)
 }
 
 // Registration returns the registration of a request that is not an intent. The error is a

@@ -19,8 +19,7 @@ func TestParseMemory(t *testing.T) {
 		fmt.Fprintf(&members, `"%x":1,`, i)
 	}
 	registration := func(body string) error {
-		_, _, err := register.Parse([]byte(body), time.Now())
-		return err
+		return register.ParseRequest([]byte(body), time.Now())
 	}
 	job := func(body string) error {
 		_, err := register.ParseJobRequest("jobs/a", []byte(body), "file:///jobs", time.Time{}, nil)

@@ -23,8 +23,8 @@ var (
 
 // A Decision is what an operator says of a decision.
 type Decision struct {
-	By  string // who decided
-	Why string // must not be empty
+	By  string `json:"by"`  // who decided
+	Why string `json:"why"` // must not be empty
 }
 
 func (a Decision) at(now time.Time) *operation.Decided {
