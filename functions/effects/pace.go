@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -34,14 +36,14 @@ func (f Function) bounded(ctx context.Context) (context.Context, context.CancelF
 // A pace bounds how many of each effect are in flight in one process, and how many requests wait.
 // Requests that wait for one receiver leave slots to the effects of the others.
 type pace struct {
-	turns map[string]chan struct{} // by rule, a value for each that is in flight
-	waits chan struct{}            // a value for each request that waits
+	turns map[string]*semaphore.Weighted // by rule, held by each that is in flight
+	waits *semaphore.Weighted            // held by each request that waits
 }
 
 func newPace(o Options) pace {
-	p := pace{turns: map[string]chan struct{}{}, waits: make(chan struct{}, o.Slots/2)}
+	p := pace{turns: map[string]*semaphore.Weighted{}, waits: semaphore.NewWeighted(int64(o.Slots / 2))}
 	for rule, most := range o.Concurrency {
-		p.turns[rule] = make(chan struct{}, most)
+		p.turns[rule] = semaphore.NewWeighted(int64(most))
 	}
 	return p
 }
@@ -67,45 +69,26 @@ func (p pace) enter(patience context.Context, m ledger.Message) (leave func(), o
 	if !bounded {
 		return func() {}, true
 	}
-	leave = func() { <-turns }
-	select {
-	case turns <- struct{}{}:
+	leave = func() { turns.Release(1) }
+	if turns.TryAcquire(1) {
 		return leave, true
-	default:
 	}
-	if !p.wait() {
+	if !p.waits.TryAcquire(1) {
 		return nil, false
 	}
-	defer p.waited()
-	select {
-	case turns <- struct{}{}:
-		return leave, true
-	case <-patience.Done():
-		return nil, false
-	}
+	defer p.waits.Release(1)
+	return leave, turns.Acquire(patience, 1) == nil
 }
 
 // rest waits for d. It reports false at once where d is too long, patience would end first, or no
 // further request may wait.
 func (p pace) rest(patience context.Context, d time.Duration) bool {
-	if end, _ := patience.Deadline(); d > maxRest || time.Until(end) < d || !p.wait() {
+	if end, _ := patience.Deadline(); d > maxRest || time.Until(end) < d || !p.waits.TryAcquire(1) {
 		return false
 	}
-	defer p.waited()
+	defer p.waits.Release(1)
 	return effect.Wait(patience, d)
 }
-
-// wait reports whether a further request may wait. It must then call waited at the end.
-func (p pace) wait() bool {
-	select {
-	case p.waits <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (p pace) waited() { <-p.waits }
 
 // Run handles a message: it makes an attempt, and another after each failure whose back-off it
 // waits for. It returns the last report. Each attempt is a line in the log. The message must be

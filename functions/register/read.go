@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/httpfunc"
@@ -43,7 +45,7 @@ const (
 // the second case with a Retry-After, so that the caller does not poll without a pause.
 type reader struct {
 	handler
-	waits chan struct{} // holds one for each request that waits
+	waits *semaphore.Weighted // held by each request that waits
 }
 
 // onlyGET answers every other method 405.
@@ -119,12 +121,10 @@ func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration
 	if err != nil || rec.Settled() || wait == 0 {
 		return rec, false, err
 	}
-	select {
-	case h.waits <- struct{}{}:
-		defer func() { <-h.waits }()
-	default:
+	if !h.waits.TryAcquire(1) {
 		return rec, true, nil
 	}
+	defer h.waits.Release(1)
 	for step := firstStep; err == nil && !rec.Settled() && wait > 0; step = min(stepGrowth*step, mostStep) {
 		least := step
 		if wait < 2*step {

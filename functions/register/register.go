@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -41,7 +43,7 @@ func New(o Options) http.Handler {
 	h := handler(o)
 	bodies := httpfunc.Only(h, http.MethodPost, http.MethodPatch)
 	jobs := h.jobs(bodies)
-	operations, intents := onlyGET(reader{h, make(chan struct{}, mostWaits)}.readOperation), onlyGET(h.readIntent)
+	operations, intents := onlyGET(reader{h, semaphore.NewWeighted(mostWaits)}.readOperation), onlyGET(h.readIntent)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, readPath):

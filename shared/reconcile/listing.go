@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -33,8 +35,8 @@ var errLongList = fmt.Errorf("the list of batches has more than %d pages", maxPa
 type listing struct {
 	gemini *lookup.Client
 	pace   *pacer
-	// reading holds a value while one caller reads pages. The others wait no longer than their time.
-	reading chan struct{}
+	// reading is held while one caller reads pages. The others wait no longer than their time.
+	reading *semaphore.Weighted
 
 	mu      sync.Mutex // held for no request
 	batches map[operation.Key]lookup.Batch
@@ -48,7 +50,7 @@ type listing struct {
 
 func newListing(client *lookup.Client, pace *pacer) *listing {
 	return &listing{
-		gemini: client, pace: pace, reading: make(chan struct{}, 1), batches: map[operation.Key]lookup.Batch{},
+		gemini: client, pace: pace, reading: semaphore.NewWeighted(1), batches: map[operation.Key]lookup.Batch{},
 	}
 }
 
@@ -121,12 +123,10 @@ func (l *listing) reopen() bool {
 // why a page could not be read. After an error of Gemini no more pages are read in this pass; those
 // read before are kept.
 func (l *listing) read(ctx context.Context, more int, enough func() bool) error {
-	select {
-	case l.reading <- struct{}{}:
-		defer func() { <-l.reading }()
-	case <-ctx.Done():
+	if l.reading.Acquire(ctx, 1) != nil {
 		return context.Cause(ctx)
 	}
+	defer l.reading.Release(1)
 	pages := min(l.pages+more, maxPages)
 	for l.wants(pages, enough) {
 		if err := l.pace.wait(ctx); err != nil {
