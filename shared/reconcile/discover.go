@@ -168,36 +168,25 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	if err != nil {
 		return fmt.Errorf("discovering %d batches: %w", len(listed), err)
 	}
-	type discovered struct {
-		batch   lookup.Batch
-		finding ledger.Finding
-	}
-	var wanted []discovered
+	var wanted []func()
 	for i, finding := range findings {
-		adopt := p.Adopt && finding.Standing != ledger.StandingRegistered && finding.Elsewhere == "" &&
-			!operation.Reserved(finding.CorrelationID) // what a job has forgotten is no operator's
-		twin := finding.Standing != ledger.StandingRegistered && finding.Elsewhere != "" &&
-			operation.Reserved(finding.CorrelationID)
+		batch, ofJob := listed[i], operation.Reserved(finding.CorrelationID)
+		registered := finding.Standing == ledger.StandingRegistered
 		switch {
 		case finding.Err != nil:
 			p.count.fail(ctx, "reading the record of a listed batch", finding.Err)
-		case finding.Waiting, adopt, twin:
-			wanted = append(wanted, discovered{batch: listed[i], finding: finding})
+		case finding.Waiting && registered: // without its correlation id
+			wanted = append(wanted, func() { p.register(ctx, batch, "bound") })
+		case finding.Waiting:
+			wanted = append(wanted, func() { p.bind(ctx, batch.Name, batch.Answer) })
+		case registered:
+		case finding.Elsewhere != "" && ofJob: // a twin, which is counted
+			wanted = append(wanted, func() { p.ingest(ctx, batch.Event(batch.Name)) })
+		case finding.Elsewhere == "" && !ofJob && p.Adopt: // what a job has forgotten is no operator's
+			wanted = append(wanted, func() { p.register(ctx, batch, "adopted") })
 		}
 	}
-	return concurrently(ctx, p.count, wanted, func(d discovered) error {
-		switch {
-		case d.finding.Elsewhere != "" && operation.Reserved(d.finding.CorrelationID):
-			p.ingest(ctx, d.batch.Event(d.batch.Name)) // it is counted
-		case !d.finding.Waiting:
-			p.register(ctx, d.batch, "adopted")
-		case d.finding.Standing == ledger.StandingRegistered: // without its correlation id
-			p.register(ctx, d.batch, "bound")
-		default:
-			p.bind(ctx, d.batch.Name, d.batch.Answer)
-		}
-		return nil
-	})
+	return concurrently(ctx, p.count, wanted)
 }
 
 // bind ingests Gemini's answer about an operation whose correlation id has an open intent: the same

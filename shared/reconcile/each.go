@@ -154,17 +154,18 @@ func each[T any](
 	return nil
 }
 
-// concurrently calls do for each item with bounded concurrency. The error is ctx's or one of do. An
-// error of do does not stop the other items. Either is counted as more to do.
-func concurrently[T any](ctx context.Context, count *counter, items []T, do func(T) error) error {
+// concurrently makes calls, some at once. The error is why ctx ended before all began, which is counted as
+// more to do.
+func concurrently(ctx context.Context, count *counter, calls []func()) error {
 	var group errgroup.Group
 	group.SetLimit(concurrency)
-	for _, item := range items {
+	for _, call := range calls {
 		group.Go(func() error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return do(item)
+			call()
+			return nil
 		})
 	}
 	err := group.Wait()
