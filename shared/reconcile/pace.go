@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/googleapis/gax-go/v2"
 	"golang.org/x/time/rate"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
@@ -72,14 +73,10 @@ func (p *pacer) waitOut(ctx context.Context) error {
 	if deadline, bounded := ctx.Deadline(); bounded && time.Until(deadline) < pause {
 		return errNoTime
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if gax.Sleep(ctx, pause) != nil {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 func (p *pacer) pause() time.Duration {
