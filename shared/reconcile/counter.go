@@ -102,8 +102,12 @@ func (c *counter) more() {
 	c.More = true
 }
 
-// fail counts and logs an error that concerns one item. doing is the log message.
+// fail counts and logs an error that concerns one item. doing is the log message. A conflict is no error: another
+// pass, a worker or a delivery was first, and has done it.
 func (c *counter) fail(ctx context.Context, doing string, err error) {
+	if errors.Is(err, ledger.ErrConflict) {
+		return
+	}
 	if ctx.Err() != nil || errors.Is(err, errNoTime) {
 		c.more() // the time ran out, which is no error of the item
 		return

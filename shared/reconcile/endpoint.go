@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/webhooks"
@@ -132,13 +131,5 @@ func (p *pass) planEndpoint(ctx context.Context, subject operation.Key, since ti
 	if err != nil {
 		p.count.fail(ctx, "planning an alert", err)
 	}
-	p.reportUnpublished(ctx, alerted.PublishErr)
-}
-
-// alerted logs an alert that is about no operation.
-func (p *pass) alerted(
-	ctx context.Context, subject operation.Key, alert ledger.Alert, detail string, alerted ledger.Alerted,
-) {
-	p.Log.WarnContext(ctx, detail, "event", "alert", "reason", strings.ToLower(string(alert)), "operation", subject)
 	p.reportUnpublished(ctx, alerted.PublishErr)
 }

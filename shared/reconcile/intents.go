@@ -101,7 +101,7 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 			p.claimIntent(ctx, due) // this ends the search
 			break
 		}
-		if err := p.Ledger.Intents.ProlongSearch(ctx, due, p.start); err != nil && !errors.Is(err, ledger.ErrConflict) {
+		if err := p.Ledger.Intents.ProlongSearch(ctx, due, p.start); err != nil {
 			p.count.fail(ctx, "prolonging the search for an intent's operation", err)
 		}
 	case toList:
@@ -114,10 +114,7 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 // meanwhile.
 func (p *pass) claimIntent(ctx context.Context, due ledger.DueIntent) bool {
 	goesOn, err := p.Ledger.Intents.Postpone(ctx, due, p.start)
-	switch {
-	case errors.Is(err, ledger.ErrConflict):
-		return false // another pass has it, or it was bound
-	case err != nil:
+	if err != nil { // in a conflict another pass has it, or it was bound
 		p.count.fail(ctx, "claiming an intent for this pass", err)
 		return false
 	}
@@ -183,15 +180,15 @@ func doubtOf(intent ledger.Intent, s search) error {
 func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, detail string) {
 	intent := due.Intent
 	alerted, err := p.Ledger.Intents.Abandon(ctx, due, p.start, detail)
-	switch {
-	case errors.Is(err, ledger.ErrConflict): // it was bound, or another pass did it
-	case err != nil:
-		p.count.fail(ctx, "abandoning an intent", err) // it stays due for the next pass
-	default:
-		p.alerted(ctx, ledger.IntentSubject(intent.CorrelationID), ledger.AlertUnbound, detail, alerted)
-		p.Log.WarnContext(ctx, "an intent was abandoned", "event", "intent", "outcome", "abandoned",
-			"correlation", intent.CorrelationID, "jobKind", intent.JobKind, "createdAt", intent.CreatedAt)
+	if err != nil { // in a conflict it was bound, or another pass did it; else it stays due for the next pass
+		p.count.fail(ctx, "abandoning an intent", err)
+		return
 	}
+	p.Log.WarnContext(ctx, detail, "event", "alert", "reason", "unbound",
+		"operation", ledger.IntentSubject(intent.CorrelationID))
+	p.reportUnpublished(ctx, alerted.PublishErr)
+	p.Log.WarnContext(ctx, "an intent was abandoned", "event", "intent", "outcome", "abandoned",
+		"correlation", intent.CorrelationID, "jobKind", intent.JobKind, "createdAt", intent.CreatedAt)
 }
 
 // unbound is the alert's text about an intent that is abandoned. doubt is why there may be an

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
@@ -59,11 +58,8 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 	}
 	began := time.Now()
 	claimed, err := p.lookups.Claim(ctx, due)
-	if err != nil {
-		// In a conflict another pass has claimed it, or it has ended: there is nothing to do.
-		if !errors.Is(err, ledger.ErrConflict) {
-			p.count.fail(ctx, "claiming an operation for this pass", err)
-		}
+	if err != nil { // in a conflict another pass has claimed it, or it has ended
+		p.count.fail(ctx, "claiming an operation for this pass", err)
 		return nil
 	}
 	p.count.add(&p.count.Checked)
@@ -91,9 +87,7 @@ func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledger.LookUpClaim {
 	alerted, err := p.Ledger.Passes.AlertStuck(ctx, claimed.Operation)
 	if err != nil {
-		if !errors.Is(err, ledger.ErrConflict) {
-			p.count.fail(ctx, "alerting that an operation is stuck", err)
-		}
+		p.count.fail(ctx, "alerting that an operation is stuck", err)
 		return claimed
 	}
 	p.reportClaim(ctx, alerted)

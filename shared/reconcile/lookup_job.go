@@ -14,9 +14,7 @@ import (
 func (p *pass) lookUpJob(ctx context.Context, due ledger.DueOperation) {
 	claimed, err := p.lookups.Claim(ctx, due)
 	if err != nil {
-		if !errors.Is(err, ledger.ErrConflict) {
-			p.count.fail(ctx, "claiming a job for this pass", err)
-		}
+		p.count.fail(ctx, "claiming a job for this pass", err)
 		return
 	}
 	p.count.add(&p.count.Checked)

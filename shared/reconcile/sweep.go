@@ -31,14 +31,13 @@ func (p *pass) sweep(ctx context.Context) error {
 			if due.Effect.State == ledger.EffectClaimed {
 				p.count.add(&p.count.EffectsUncertain)
 			}
-		case errors.Is(err, ledger.ErrConflict): // a worker or another pass has it
 		case errors.Is(err, ledger.ErrQueueFull):
 			if !full.Swap(true) {
 				p.Log.InfoContext(ctx, "the queue of effects is full: a later sweep goes on with what is due", "event",
 					"reconcile")
 			}
 			return err
-		default:
+		default: // in a conflict a worker or another pass has it
 			p.count.fail(ctx, "requeueing an effect", err)
 		}
 		return nil
