@@ -20,15 +20,8 @@ const (
 // ErrNotCanonical is wrapped by the error for a line that Canonicalize did not write.
 var ErrNotCanonical = errors.New("it is not a canonical line")
 
-// KeyOf returns the key of a canonical line. It decodes only the key: a worker calls it for each of a million
-// lines. The error wraps ErrNotCanonical.
-func KeyOf(line []byte) (string, error) {
-	r, err := SplitLine(line)
-	return r.Key, err
-}
-
-// SplitLine returns the request of a canonical line, with or without its line end. The body is a part of the
-// line. The error wraps ErrNotCanonical.
+// SplitLine returns the request of a canonical line, with or without its line end. It decodes only the key, since a
+// worker calls it for each of a million lines: the body is a part of the line. The error wraps ErrNotCanonical.
 func SplitLine(line []byte) (Request, error) {
 	rest, opens := bytes.CutPrefix(line, []byte(beforeKey))
 	key, at := quoted(rest)

@@ -71,11 +71,11 @@ func TestJobsInput(t *testing.T) {
 		}
 		n := 0
 		for line := range strings.Lines(input.String()) {
-			key, err := job.KeyOf([]byte(strings.TrimSuffix(line, "\n")))
-			if err != nil || key != j.request(n) || seen[key] {
-				t.Fatalf("%s: %q, %v", line, key, err)
+			request, err := job.SplitLine([]byte(strings.TrimSuffix(line, "\n")))
+			if err != nil || request.Key != j.request(n) || seen[request.Key] {
+				t.Fatalf("%s: %q, %v", line, request.Key, err)
 			}
-			seen[key] = true
+			seen[request.Key] = true
 			n++
 		}
 		if n != jobs.Requests {

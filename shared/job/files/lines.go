@@ -9,6 +9,7 @@ import (
 	"iter"
 
 	"github.com/opledger/opledger/shared/job"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/storage"
 )
 
@@ -64,12 +65,38 @@ func (c *chain) Close() error {
 	return nil
 }
 
-// Lines returns the requests of sources: see Scan.
+// Lines returns the lines of sources: see Scan.
 func Lines(ctx context.Context, s storage.Storage, sources []job.Source) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		content := Open(ctx, s, sources)
 		defer content.Close() //nolint:errcheck // it was only read
 		Scan(content)(yield)
+	}
+}
+
+// A Request is a request of a part as job storage has it, valid until the next.
+type Request struct {
+	job.Request
+	Line []byte // canonical, without its newline
+}
+
+// Requests returns the requests of sources, which are of a part or a job: of is for errors. An error is the last.
+func Requests(
+	ctx context.Context, s storage.Storage, of operation.Key, sources []job.Source,
+) iter.Seq2[Request, error] {
+	return func(yield func(Request, error) bool) {
+		for line, err := range Lines(ctx, s, sources) {
+			request := Request{Line: line}
+			if err == nil {
+				request.Request, err = job.SplitLine(line)
+			}
+			if err != nil {
+				err = fmt.Errorf("reading the requests of %s: %w", of, err)
+			}
+			if !yield(request, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 

@@ -22,30 +22,20 @@ type asked struct {
 	check   job.Check
 }
 
-// ask reads the keys of the part's requests.
+// ask reads the part's requests.
 func (c *collecting) ask(ctx context.Context) error {
 	c.asked = make(map[operation.KeyHash]*asked, c.part.Requests)
 	all := make([]asked, 0, c.part.Requests) // one block for all
-	for line, err := range files.Lines(ctx, c.Storage, c.part.Sources) {
+	for r, err := range files.Requests(ctx, c.Storage, c.part.Key, c.part.Sources) {
 		if err != nil {
 			return err
 		}
-		key, err := job.KeyOf(line)
-		if err != nil {
-			return fmt.Errorf("reading the requests of %s: %w", c.part.Key, err)
-		}
 		all = append(all, asked{})
 		request := &all[len(all)-1]
-		if c.job.Options.Validate != "" {
-			parsed, err := job.SplitLine(line)
-			if err != nil {
-				return fmt.Errorf("reading the requests of %s: %w", c.part.Key, err)
-			}
-			if request.check, err = c.checks.Of(parsed.Body); err != nil {
-				request.check = func([]byte) string { return "its schema cannot be read: " + err.Error() }
-			}
+		if request.check, err = c.checks.Of(r.Body); err != nil {
+			request.check = func([]byte) string { return "its schema cannot be read: " + err.Error() }
 		}
-		c.asked[operation.HashKey(key)] = request
+		c.asked[operation.HashKey(r.Key)] = request
 	}
 	if int64(len(all)) != c.part.Requests {
 		return fmt.Errorf("%s has %d requests in job storage, not %d", c.part.Key, len(all), c.part.Requests)

@@ -2,7 +2,7 @@ package steps
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
@@ -22,18 +22,14 @@ func (c *collecting) settle(ctx context.Context) error {
 	out, failed, copies := c.lines(ctx, files.Results), c.lines(ctx, files.Failed), c.lines(ctx, again)
 	defer func() { _, _, _ = out.Abort(), failed.Abort(), copies.Abort() }() // they were closed, or an error is returned
 	reasons := c.reasons.texts()
-	for line, err := range files.Lines(ctx, c.Storage, c.part.Sources) {
+	for r, err := range files.Requests(ctx, c.Storage, c.part.Key, c.part.Sources) {
 		if err != nil {
 			return err
 		}
-		key, err := job.KeyOf(line)
-		if err != nil {
-			return fmt.Errorf("reading the requests of %s: %w", c.part.Key, err)
-		}
-		request := c.asked[operation.HashKey(key)]
+		request := c.asked[operation.HashKey(r.Key)]
 		missing := request.outcome == ""
 		end := files.Line{
-			Key: key, Outcome: request.outcome, Why: reasons[request.reason], Attempts: c.part.Round, Batch: c.task.Operation,
+			Key: r.Key, Outcome: request.outcome, Why: reasons[request.reason], Attempts: c.part.Round, Batch: c.task.Operation,
 		}
 		if missing {
 			end.Outcome, end.Why = job.OutcomeFailed, c.noLine()
@@ -41,10 +37,10 @@ func (c *collecting) settle(ctx context.Context) error {
 		}
 		switch {
 		case !request.final:
-			err = copies.Copy(line)
+			err = copies.Copy(r.Line)
 		case end.Outcome == job.OutcomeDone:
 		default:
-			err = c.fail(end, line, missing, out, failed)
+			err = c.fail(end, r.Body, missing, out, failed)
 		}
 		if err != nil {
 			return err
@@ -63,7 +59,7 @@ func (c *collecting) allDone() bool {
 }
 
 // fail writes a request that ended otherwise than done. missing: it has no line in the results yet.
-func (c *collecting) fail(end files.Line, request []byte, missing bool, out, failed *lines) error {
+func (c *collecting) fail(end files.Line, body json.RawMessage, missing bool, out, failed *lines) error {
 	if missing {
 		c.part.Counts.Failed++
 		c.example(end.Key, end.Outcome, end.Why)
@@ -71,11 +67,7 @@ func (c *collecting) fail(end files.Line, request []byte, missing bool, out, fai
 			return err
 		}
 	}
-	parsed, err := job.SplitLine(request)
-	if err != nil {
-		return fmt.Errorf("reading the requests of %s: %w", c.part.Key, err)
-	}
-	end.Request = parsed.Body
+	end.Request = body
 	return failed.Line(end)
 }
 

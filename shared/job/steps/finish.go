@@ -93,13 +93,9 @@ func (f *finishing) drop(ctx context.Context, p ledger.StoredPart) (ledger.Store
 	if p.Batch != "" {
 		end.Attempts = p.Round
 	}
-	for line, err := range files.Lines(ctx, f.Storage, p.Sources) {
+	for request, err := range files.Requests(ctx, f.Storage, p.Key, p.Sources) {
 		if err != nil {
 			return p, err
-		}
-		request, err := job.SplitLine(line)
-		if err != nil {
-			return p, fmt.Errorf("reading the requests of %s: %w", p.Key, err)
 		}
 		end.Key, end.Request = request.Key, nil
 		if err := out.Line(end); err != nil {

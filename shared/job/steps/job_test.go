@@ -132,11 +132,11 @@ func (w *world) eachOnce(j job.Job) {
 
 func keysOf(lines []string) (keys []string) {
 	for _, line := range lines {
-		key, err := job.KeyOf([]byte(line))
+		request, err := job.SplitLine([]byte(line))
 		if err != nil {
 			panic(err) // the test wrote it
 		}
-		keys = append(keys, key)
+		keys = append(keys, request.Key)
 	}
 	slices.Sort(keys)
 	return keys

@@ -274,13 +274,9 @@ func (l *lookingUp) naming(ctx context.Context, gone map[string]bool) (count int
 			counted[at] = true
 			return was
 		})
-		for line, err := range files.Lines(ctx, l.Storage, sources) {
+		for request, err := range files.Requests(ctx, l.Storage, l.job.Key, sources) {
 			if err != nil {
 				return err
-			}
-			request, err := job.SplitLine(line)
-			if err != nil {
-				return fmt.Errorf("reading the requests of %s: %w", l.job.Key, err)
 			}
 			names := false
 			job.ReferencesIn(request.Body, func(name string) { names = names || gone[name] })

@@ -30,13 +30,9 @@ func (s *starting) refuse(ctx context.Context) ([]ledger.Write, error) {
 	out, failed, copies := s.writer(ctx, files.Results), s.writer(ctx, files.Failed), s.writer(ctx, "pieces")
 	defer func() { _, _, _ = out.Abort(), failed.Abort(), copies.Abort() }() // they were closed, or an error is returned
 	s.part.Results = job.Results{}
-	for line, err := range files.Lines(ctx, s.Storage, s.part.Sources) {
+	for request, err := range files.Requests(ctx, s.Storage, s.part.Key, s.part.Sources) {
 		if err != nil {
 			return nil, err
-		}
-		request, err := job.SplitLine(line)
-		if err != nil {
-			return nil, fmt.Errorf("reading the requests of %s: %w", s.part.Key, err)
 		}
 		end := files.Line{Key: request.Key, Outcome: job.OutcomeRefused, Attempts: s.part.Round - 1}
 		job.ReferencesIn(request.Body, func(name string) {
@@ -45,7 +41,7 @@ func (s *starting) refuse(ctx context.Context) ([]ledger.Write, error) {
 			}
 		})
 		if end.Why == "" {
-			if err := copies.Copy(line); err != nil {
+			if err := copies.Copy(request.Line); err != nil {
 				return nil, err
 			}
 			continue
@@ -126,13 +122,9 @@ func (s *starting) suspects(ctx context.Context) (gone []*reference, expired str
 			suspected[r.Name] = r
 		}
 	}
-	for line, err := range files.Lines(ctx, s.Storage, s.part.Sources) {
+	for request, err := range files.Requests(ctx, s.Storage, s.part.Key, s.part.Sources) {
 		if err != nil {
 			return nil, "", err
-		}
-		request, err := job.SplitLine(line)
-		if err != nil {
-			return nil, "", fmt.Errorf("reading the requests of %s: %w", s.part.Key, err)
 		}
 		job.ReferencesIn(request.Body, func(name string) {
 			if r := suspected[name]; r != nil && !r.Gone {
