@@ -55,7 +55,7 @@ func Copy(
 		return true, copyOutput(ctx, s, j.Job, kind, w)
 	}
 	to := &counted{to: w}
-	err = copyParts(ctx, l, s, key, kind, to)
+	err = EachPart(ctx, l.Jobs.Parts, key, func(p ledger.StoredPart) error { return copyPart(ctx, s, p.Part, kind, to) })
 	if !errors.Is(err, ErrMissing) {
 		return false, err
 	}
@@ -119,12 +119,14 @@ func copyOutput(ctx context.Context, s storage.Storage, j job.Job, kind string, 
 	return copyObject(ctx, s, name, w)
 }
 
-// copyParts writes what is final of the parts of a job.
-func copyParts(
-	ctx context.Context, l *ledger.Ledger, s storage.Storage, key operation.Key, kind string, w io.Writer,
-) error {
+// A partLister lists parts of a job, page by page.
+type partLister func(context.Context, operation.Key, ledger.Cursor, int) (ledger.Page[ledger.StoredPart], error)
+
+// EachPart calls do for each part that list has of a job, until one fails. A part that cannot be read is an error: what
+// is asked of all of them must not be decided without it.
+func EachPart(ctx context.Context, list partLister, key operation.Key, do func(ledger.StoredPart) error) error {
 	for after := (ledger.Cursor{}); ; {
-		page, err := l.Jobs.Parts(ctx, key, after, 100)
+		page, err := list(ctx, key, after, 100)
 		if err == nil && len(page.Broken) > 0 {
 			err = page.Broken[0]
 		}
@@ -132,7 +134,7 @@ func copyParts(
 			return err
 		}
 		for _, p := range page.Items {
-			if err := copyPart(ctx, s, p.Part, kind, w); err != nil {
+			if err := do(p); err != nil {
 				return err
 			}
 		}

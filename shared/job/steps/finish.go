@@ -52,35 +52,24 @@ type finishing struct {
 
 // gather finds the objects of all parts.
 func (f *finishing) gather(ctx context.Context) error {
-	for after := (ledger.Cursor{}); ; {
-		page, err := f.Ledger.Jobs.Parts(ctx, f.job.Key, after, 100)
-		if err == nil && len(page.Broken) > 0 {
-			err = page.Broken[0]
-		}
-		if err != nil {
-			return err
-		}
-		for _, p := range page.Items {
-			if p.State == job.Dropped && p.Counts.Final() < p.Requests {
-				if p, err = f.drop(ctx, p); err != nil {
-					return err
-				}
+	return files.EachPart(ctx, f.Ledger.Jobs.Parts, f.job.Key, func(p ledger.StoredPart) (err error) {
+		if p.State == job.Dropped && p.Counts.Final() < p.Requests {
+			if p, err = f.drop(ctx, p); err != nil {
+				return err
 			}
-			if p.State == job.Dropped {
-				f.dropped = f.dropped.Add(p.Counts)
-			}
-			if p.State == job.Dropped || p.State == job.Consumed {
-				for _, kind := range []string{files.Results, files.Failed, files.Unmatched} {
-					for _, object := range files.Objects(p.Part, kind) {
-						f.objects[kind] = append(f.objects[kind], storage.Object(object))
-					}
+		}
+		if p.State == job.Dropped {
+			f.dropped = f.dropped.Add(p.Counts)
+		}
+		if p.State == job.Dropped || p.State == job.Consumed {
+			for _, kind := range []string{files.Results, files.Failed, files.Unmatched} {
+				for _, object := range files.Objects(p.Part, kind) {
+					f.objects[kind] = append(f.objects[kind], storage.Object(object))
 				}
 			}
 		}
-		if after = page.Next; after == (ledger.Cursor{}) {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 // drop ends the requests of a part that no batch will be made of.

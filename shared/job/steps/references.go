@@ -295,27 +295,14 @@ func (l *lookingUp) naming(ctx context.Context, gone map[string]bool) (count int
 			return 0, err
 		}
 	}
-	for after := (ledger.Cursor{}); ; {
-		page, err := l.Ledger.Jobs.OpenParts(ctx, l.job.Key, after, 100)
-		if err == nil && len(page.Broken) > 0 {
-			err = page.Broken[0]
+	err = files.EachPart(ctx, l.Ledger.Jobs.OpenParts, l.job.Key, func(p ledger.StoredPart) error {
+		sources, err := l.unsent(ctx, p.Part)
+		if err == nil {
+			err = add(sources)
 		}
-		if err != nil {
-			return 0, err
-		}
-		for _, p := range page.Items {
-			sources, err := l.unsent(ctx, p.Part)
-			if err == nil {
-				err = add(sources)
-			}
-			if err != nil {
-				return 0, err
-			}
-		}
-		if after = page.Next; after == (ledger.Cursor{}) {
-			return count, nil
-		}
-	}
+		return err
+	})
+	return count, err
 }
 
 // unsent returns the sources of a part that are in no batch, as far as the ledger knows. A start that is put off has no
