@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/storage"
@@ -91,6 +92,15 @@ func (w *Writer) Close() (object job.Object, ok bool, err error) {
 		return job.Object{}, false, fmt.Errorf("storing %s: %w", w.name, err)
 	}
 	return job.Object(made.object), true, nil
+}
+
+// CloseTo ends the object, and adds it to a list if there is one.
+func (w *Writer) CloseTo(objects *[]job.Object) error {
+	object, ok, err := w.Close()
+	if ok {
+		*objects = append(slices.Clip(*objects), object)
+	}
+	return err
 }
 
 var errAborted = errors.New("the writing was given up")

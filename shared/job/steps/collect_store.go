@@ -43,12 +43,9 @@ func (l *lines) full() bool { return l.Bytes >= l.most || len(l.seen) >= mostSee
 // mostSeen bounds the keys that are held until they are stored, in bytes.
 const mostSeen = 8 << 20
 
-// closeTo ends the object, if there is one, and adds it to a list.
+// closeTo is CloseTo. What is written then goes to the next object.
 func (l *lines) closeTo(objects *[]job.Object) error {
-	object, ok, err := l.Close()
-	if ok {
-		*objects = append(slices.Clip(*objects), object)
-	}
+	err := l.CloseTo(objects)
 	l.Writer = l.next()
 	return err
 }

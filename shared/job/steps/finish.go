@@ -74,37 +74,24 @@ func (f *finishing) gather(ctx context.Context) error {
 
 // drop ends the requests of a part that no batch will be made of.
 func (f *finishing) drop(ctx context.Context, p ledger.StoredPart) (ledger.StoredPart, error) {
-	out := files.NewWriter(ctx, f.Storage, files.Of(f.job, p.Number, f.task.Fence, files.Results, 1))
-	failed := files.NewWriter(ctx, f.Storage, files.Of(f.job, p.Number, f.task.Fence, files.Failed, 1))
-	defer out.Abort()    //nolint:errcheck // it was closed, or an error is returned
-	defer failed.Abort() //nolint:errcheck // likewise
+	sorted := newSorting(ctx, f.Storage, firstOf(f.job, p.Part, f.task.Fence))
+	defer sorted.abort()
 	end := files.Line{Outcome: job.OutcomeFailed, Why: p.Problem, Attempts: p.Round - 1, Batch: p.Batch}
 	if p.Batch != "" {
 		end.Attempts = p.Round
 	}
 	for request, err := range files.Requests(ctx, f.Storage, p.Key, p.Sources) {
+		if err == nil {
+			end.Key = request.Key
+			err = sorted.end(end, request.Body)
+		}
 		if err != nil {
-			return p, err
-		}
-		end.Key, end.Request = request.Key, nil
-		if err := out.Line(end); err != nil {
-			return p, err
-		}
-		end.Request = request.Body
-		if err := failed.Line(end); err != nil {
 			return p, err
 		}
 	}
-	p.Counts = job.Counts{Failed: out.Lines}
-	for _, written := range []struct {
-		to   *[]job.Object
-		from *files.Writer
-	}{{&p.Final, out}, {&p.Failed, failed}} {
-		object, _, err := written.from.Close()
-		if err != nil {
-			return p, err
-		}
-		*written.to = []job.Object{object}
+	p.Counts = job.Counts{Failed: sorted.results.Lines}
+	if _, err := sorted.close(&p.Results); err != nil {
+		return p, err
 	}
 	return f.Ledger.Jobs.Save(ctx, f.task.Lease, p)
 }

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ func (s *starting) refuse(ctx context.Context) ([]ledger.Write, error) {
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
-	out, failed, copies := s.writer(ctx, files.Results), s.writer(ctx, files.Failed), s.writer(ctx, "pieces")
-	defer func() { _, _, _ = out.Abort(), failed.Abort(), copies.Abort() }() // they were closed, or an error is returned
+	sorted := newSorting(ctx, s.Storage, firstOf(s.job, s.part.Part, s.task.Fence))
+	defer sorted.abort()
 	s.part.Results = job.Results{}
 	for request, err := range files.Requests(ctx, s.Storage, s.part.Key, s.part.Sources) {
 		if err != nil {
@@ -36,54 +37,23 @@ func (s *starting) refuse(ctx context.Context) ([]ledger.Write, error) {
 		}
 		end := files.Line{Key: request.Key, Outcome: job.OutcomeRefused, Attempts: s.part.Round - 1}
 		job.ReferencesIn(request.Body, func(name string) {
-			if why := gone[name]; end.Why == "" {
-				end.Why = why
-			}
+			end.Why = cmp.Or(end.Why, gone[name])
 		})
 		if end.Why == "" {
-			if err := copies.Copy(request.Line); err != nil {
-				return nil, err
-			}
-			continue
+			err = sorted.rest.Copy(request.Line)
+		} else {
+			s.part.Counts.Refused++
+			s.part.Failures = job.WithFailures(s.part.Failures,
+				job.Failure{Key: end.Key, Outcome: end.Outcome, Why: end.Why})
+			err = sorted.end(end, request.Body)
 		}
-		s.part.Counts.Refused++
-		s.part.Failures = job.WithFailures(s.part.Failures,
-			job.Failure{Key: end.Key, Outcome: end.Outcome, Why: end.Why})
-		if err := out.Line(end); err != nil {
-			return nil, err
-		}
-		end.Request = request.Body
-		if err := failed.Line(end); err != nil {
-			return nil, err
-		}
-	}
-	return s.refusedFor(ctx, out, failed, copies)
-}
-
-func (s *starting) writer(ctx context.Context, kind string) *files.Writer {
-	return files.NewWriter(ctx, s.Storage, files.Of(s.job, s.part.Number, s.task.Fence, kind, 1))
-}
-
-// refusedFor returns the write of a part whose requests have ended that name what is gone.
-func (s *starting) refusedFor(ctx context.Context, out, failed, copies *files.Writer) ([]ledger.Write, error) {
-	for _, written := range []struct {
-		from *files.Writer
-		to   *[]job.Object
-	}{{out, &s.part.Final}, {failed, &s.part.Failed}} {
-		object, _, err := written.from.Close()
 		if err != nil {
 			return nil, err
 		}
-		*written.to = []job.Object{object}
 	}
-	requests := copies.Lines
-	object, some, err := copies.Close()
+	rest, err := sorted.close(&s.part.Results)
 	if err != nil {
 		return nil, err
-	}
-	var rest []job.Source
-	if some {
-		rest = []job.Source{{Object: object.Name, Length: object.Size, Requests: requests}}
 	}
 	return s.unreferenced(ctx, rest,
 		fmt.Sprintf("%d of its requests name what Gemini does not have any more", s.part.Counts.Refused)), nil
