@@ -150,14 +150,8 @@ func refusedAsWhole(completion ledger.Payload) bool {
 
 // refused ends the part as refused: it is split.
 func (c *collecting) refused(ctx context.Context) ([]ledger.Write, error) {
-	pieces, err := c.pieces(ctx, c.task, c.job, c.part.Part, mostPieces)
-	if err != nil {
-		return nil, err
-	}
-	c.deleteInputs(ctx, c.part.Part)
-	c.part.State, c.part.Pieces = job.Refused, pieces
 	c.part.Problem = diag.Cut(c.completion.Result.ErrorMessage, maxProblem)
-	return []ledger.Write{c.part.Write()}, nil
+	return c.cutUp(ctx, c.task, c.job, c.part, mostPieces)
 }
 
 // alert reports what an operator should know of a batch that was collected.

@@ -164,7 +164,8 @@ func (s *starting) notCreated(ctx context.Context, attempt string, cause error) 
 	}
 	switch why {
 	case batches.Invalid:
-		return s.split(ctx, cause)
+		s.part.Problem = diag.Cut(cause.Error(), maxProblem)
+		return s.cutUp(ctx, s.task, s.job, s.part, mostPieces)
 	case batches.FileGone:
 		return nil, s.fileGone(ctx, cause)
 	case batches.RateLimited:
@@ -174,10 +175,8 @@ func (s *starting) notCreated(ctx context.Context, attempt string, cause error) 
 		if s.part.TooLarge {
 			return s.divide(ctx)
 		}
-		return nil, s.refused(ctx, cause)
-	default:
-		return nil, s.refused(ctx, cause)
 	}
+	return nil, s.refused(ctx, cause)
 }
 
 // mostCreations bounds the requests that may have created the batch of a part, or were refused for what is in
@@ -217,14 +216,6 @@ func (s *starting) giveUp(ctx context.Context, attempt string) ([]ledger.Write, 
 // maxProblem bounds what a part keeps of a refusal, in bytes.
 const maxProblem = 500
 
-func problem(cause error) string { return diag.Cut(cause.Error(), maxProblem) }
-
-// split returns the write of a part whose requests Gemini refuses as a whole.
-func (s *starting) split(ctx context.Context, cause error) ([]ledger.Write, error) {
-	s.part.Problem = problem(cause)
-	return s.cut(ctx, mostPieces)
-}
-
 // divide returns the write of a part that is too large for its model's quota of tokens: it is cut into as many pieces
 // as that asks for, and costs no attempt.
 func (s *starting) divide(ctx context.Context) ([]ledger.Write, error) {
@@ -232,17 +223,5 @@ func (s *starting) divide(ctx context.Context) ([]ledger.Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.cut(ctx, s.job.PiecesOf(s.part.Part, allowed, mostPieces))
-}
-
-// cut returns the write of a part that ends as up to so many pieces.
-func (s *starting) cut(ctx context.Context, most int64) ([]ledger.Write, error) {
-	pieces, err := s.pieces(ctx, s.task, s.job, s.part.Part, most)
-	if err != nil {
-		return nil, err
-	}
-	s.deleteInputs(ctx, s.part.Part)
-	s.part.State, s.part.Pieces = job.Refused, pieces
-	s.part.Waits, s.part.WaitsSince = "", time.Time{}
-	return []ledger.Write{s.part.Write()}, nil
+	return s.cutUp(ctx, s.task, s.job, s.part, s.job.PiecesOf(s.part.Part, allowed, mostPieces))
 }

@@ -68,10 +68,8 @@ func (s *starting) lookedUpAgain(ctx context.Context, expired string) []ledger.W
 
 // unreferenced returns the write of a part that is not sent as it is; the rest of its requests becomes another part.
 func (s *starting) unreferenced(ctx context.Context, rest []job.Source, problem string) []ledger.Write {
-	s.deleteInputs(ctx, s.part.Part)
-	s.part.State, s.part.Unreferenced, s.part.Pieces, s.part.Problem = job.Refused, true, rest, problem
-	s.part.Waits, s.part.WaitsSince = "", time.Time{}
-	return []ledger.Write{s.part.Write()}
+	s.part.Unreferenced, s.part.Problem = true, problem
+	return s.endAs(ctx, s.part, rest)
 }
 
 // suspects returns the references of the part's requests that the job's last look-up found gone; or in their place the
