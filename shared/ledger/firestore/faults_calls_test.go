@@ -53,13 +53,17 @@ func (c faultCall) looseFirst() []string {
 // The caller's next call then leaves what it leaves without any fault: everything was done once. A
 // worker that was overtaken in between has changed nothing since [W3, S6, R6].
 //
-// The short setting plays one in sixty-four of them, each fault several times; the night one in four.
+// The short setting plays one in sixty-four of them, each fault several times; the night one in four. Outside of the gate
+// the short one has every second call, and one in thirty-two of theirs.
 func TestEveryCallThroughEveryFault(t *testing.T) {
 	t.Parallel()
 	raw := rawClient(t)
 	populated := newFaultWorld(t)
 	calls.Populate(populated.World)
-	sample := harness.Soak(t, uint32(64), 4, 1)
+	sample, few := harness.Soak(t, uint32(64), 4, 1), !harness.Thorough(t)
+	if few {
+		sample /= 2
+	}
 	var injected, cases, requests atomic.Int64
 	t.Cleanup(func() {
 		t.Logf("%d calls make %d requests; %d cases injected %d faults",
@@ -67,6 +71,9 @@ func TestEveryCallThroughEveryFault(t *testing.T) {
 	})
 	for _, each := range calls.All() {
 		call := faultCall{each}
+		if few && crc32.ChecksumIEEE([]byte(call.Name))%2 == 0 {
+			continue
+		}
 		t.Run(call.Name, func(t *testing.T) {
 			t.Parallel()
 			want := call.withoutFault(t, raw, populated)

@@ -5,7 +5,8 @@
 // top of the store, every race by name. A store is conformant when the whole suite passes. The
 // ledger itself is written once and tested here, on every store, rather than against a fake. [RunSample]
 // is for a store that is slow: it leaves out cases that make no call of another kind than the rest, as
-// testdata/repeats.txt names them and [RunAndRecord] checks.
+// testdata/repeats.txt names them and [RunAndRecord] checks. [RunFew] also leaves out one of each two cases that make
+// the same calls.
 //
 // No race depends on timing, and no test waits for time to pass:
 //

@@ -3,6 +3,8 @@ package ledgertest
 import (
 	_ "embed"
 	"flag"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"regexp"
 	"slices"
@@ -33,6 +35,32 @@ var whole = regexp.MustCompile(`Races|Crashes|LostAnswers|Faults|Leap|Newer|Olde
 // RunAndRecord proves.
 func RunSample(t *testing.T, open func(t *testing.T) ledger.Store) {
 	run(t, open, func(group, name string) bool { return !slices.Contains(repeats, group+"/"+name) }, nil)
+}
+
+// twins are how the names of two cases end that do the same: either of two calls is slow, or the answer to a commit is
+// lost in either way.
+var twins = [][2]string{
+	{", the first is slow", ", the second is slow"},
+	{fmt.Sprintf(" (%s)", LoseAnswer), fmt.Sprintf(" (%s)", RepeatItself)},
+}
+
+// RunFew is RunSample with one of each two twins, which their name chooses. All calls are the same in both.
+func RunFew(t *testing.T, open func(t *testing.T) ledger.Store) {
+	run(t, open, func(group, name string) bool {
+		return !slices.Contains(repeats, group+"/"+name) && !isOtherTwin(name)
+	}, nil)
+}
+
+// isOtherTwin reports whether RunFew runs the twin of a case in its place.
+func isOtherTwin(name string) bool {
+	for _, ends := range twins {
+		for i, end := range ends {
+			if of, ok := strings.CutSuffix(name, end); ok {
+				return int(crc32.ChecksumIEEE([]byte(of))%2) != i
+			}
+		}
+	}
+	return false
 }
 
 // RunAndRecord is Run, and checks that the repeats make no call of a kind that no other case makes. With the flag

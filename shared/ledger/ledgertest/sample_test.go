@@ -40,3 +40,29 @@ func TestSample(t *testing.T) {
 		}
 	}
 }
+
+// TestTwins: of two twins RunFew leaves out one, and of other cases none. It is not the same one each time.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	first := map[bool]int{}
+	for _, g := range ledgerGroups {
+		for _, c := range g.tests {
+			for _, ends := range twins {
+				of, ok := strings.CutSuffix(c.name, ends[0])
+				if !ok {
+					continue
+				}
+				left := isOtherTwin(c.name)
+				if first[left]++; left == isOtherTwin(of+ends[1]) {
+					t.Errorf("%q has not one twin that is left out", of)
+				}
+				if isOtherTwin(of) {
+					t.Errorf("%q is left out, and has no twin", of)
+				}
+			}
+		}
+	}
+	if first[true] < 20 || first[false] < 20 {
+		t.Errorf("the first of two twins is left out %d times, and %d times not", first[true], first[false])
+	}
+}
