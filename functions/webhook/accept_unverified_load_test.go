@@ -61,7 +61,7 @@ func TestUnverifiedAtOnceForOne(t *testing.T) {
 // answered 503. Deliveries with another token are still confirmed.
 func TestUnverifiedByRate(t *testing.T) {
 	t.Parallel()
-	const all, most = 500, 30
+	const all, most = 120, 30
 	w := newWorld(t, options{})
 	mine := w.batch("mine", geminisim.StateSucceeded)
 	w.register(mine)

@@ -71,9 +71,10 @@ func spellEvent(e operation.Event) string { return fmt.Sprintf("%q of %v", e.Sta
 
 // everyChange calls f for every event that is applied to a record, under every policy.
 func everyChange(f func(change)) {
+	records, events := worldRecords(), worldEvents()
 	for _, p := range policies() {
-		for _, r := range worldRecords() {
-			for _, e := range worldEvents() {
+		for _, r := range records {
+			for _, e := range events {
 				if d := operation.Reduce(r, e, p.allowed); d.Applied {
 					f(change{policy: p, before: r, after: operation.Apply(r, e, now), event: e, reason: d.Reason})
 				}
@@ -118,9 +119,10 @@ func TestProgressIsNeverLost(t *testing.T) {
 func TestReasonsPartitionAllEvents(t *testing.T) {
 	t.Parallel()
 	seen := map[operation.Reason]int{}
+	records, events := worldRecords(), worldEvents()
 	for _, p := range policies() {
-		for _, r := range worldRecords() {
-			for _, e := range worldEvents() {
+		for _, r := range records {
+			for _, e := range events {
 				var (
 					rose    = e.State.Rank() > r.State.Rank()
 					fell    = e.State.Rank() < r.State.Rank()

@@ -11,7 +11,7 @@ import (
 
 // TestMemory: an object of 300 MB is created and read in the memory of a chunk.
 func TestMemory(t *testing.T) {
-	const size = 100 << 20
+	const size = 40 << 20
 	for name, open := range map[string]func(testing.TB) *world{
 		"folder": newFolder,
 		"bucket": func(t testing.TB) *world { return newBucket(t, storagesim.Config{Folder: t.TempDir()}) },
@@ -19,7 +19,7 @@ func TestMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) { // not parallel: it measures the whole heap
 			w := open(t)
 			peak := itemworld.Held(t, func(look func()) {
-				if _, err := w.Create(t.Context(), "large", &endless{left: size, every: 20 << 20, look: look}); err != nil {
+				if _, err := w.Create(t.Context(), "large", &endless{left: size, every: 8 << 20, look: look}); err != nil {
 					t.Fatal(err)
 				}
 				from, err := w.Read(t.Context(), "large", 0, -1)

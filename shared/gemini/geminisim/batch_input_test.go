@@ -72,7 +72,7 @@ func TestInputRefused(t *testing.T) {
 
 // TestInputMemory: a request costs 8 bytes of memory, whatever its length, and its result none.
 func TestInputMemory(t *testing.T) { // alone, because it measures the heap of the process
-	const requests, most = 100_000, 40
+	const requests, most = 50_000, 40
 	sim := geminisim.New(geminisim.Config{Folder: t.TempDir(), Faults: geminisim.Faults{FailedItems: 0.1}})
 	defer sim.Close()
 	sim.Script("job", geminisim.Script{Hold: geminisim.StateRunning})
