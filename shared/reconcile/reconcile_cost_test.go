@@ -51,8 +51,8 @@ func (b *billed) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.T
 }
 
 // TestWhatADayCosts pins what the passes of a day cost while nothing is pending, and what one batch
-// more that is pending all day adds, with a webhook and without [L4, R6]. Where all passes cost the same, which is while
-// nothing is pending and without a webhook, a run outside of the gate makes those of three hours.
+// more that is pending all day adds, with a webhook and without [L4, R6]. Where all passes cost the same, which is
+// while nothing is pending and without a webhook, a run outside of the gate makes those of three hours.
 func TestWhatADayCosts(t *testing.T) {
 	t.Parallel()
 	type kind struct {

@@ -53,8 +53,8 @@ func (c faultCall) looseFirst() []string {
 // The caller's next call then leaves what it leaves without any fault: everything was done once. A
 // worker that was overtaken in between has changed nothing since [W3, S6, R6].
 //
-// The short setting plays one in sixty-four of them, each fault several times; the night one in four. Outside of the gate
-// the short one has every second call, and one in thirty-two of theirs.
+// The short setting plays one in sixty-four of them, each fault several times; the night one in four. Outside of the
+// gate the short one has every second call, and one in thirty-two of theirs.
 func TestEveryCallThroughEveryFault(t *testing.T) {
 	t.Parallel()
 	raw := rawClient(t)
