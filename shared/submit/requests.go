@@ -68,36 +68,36 @@ func (s *Submitter) Requests(
 
 // checkRequests returns the size of lines, from their beginning. The error wraps ErrInput.
 func checkRequests(lines io.ReadSeeker) (int64, error) {
-	if _, err := lines.Seek(0, io.SeekStart); err != nil {
+	size, err := lines.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = lines.Seek(0, io.SeekStart)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("%w: its requests cannot be read: %w", ErrInput, err)
 	}
-	seen := map[[16]byte]int{} // the line of each key, whose digest takes less memory
-	reader := bufio.NewReaderSize(io.LimitReader(lines, maxRequests+1), 1<<20)
-	var size int64
-	var wrong wrongLines
-	for n := 1; ; n++ {
-		line, err := readLine(reader)
-		size += int64(len(line))
-		if err == nil || errors.Is(err, io.EOF) {
-			wrong.add(n, checkRequest(bytes.TrimSpace(line), n, seen))
-		}
-		switch {
-		case size > maxRequests:
-			return 0, fmt.Errorf("%w: its requests have more than %d bytes, which Gemini takes in one file; "+
-				"submit several batches", ErrInput, maxRequests)
-		case err == nil:
-			continue
-		case !errors.Is(err, io.EOF):
-			wrong.add(n, err)
-		}
-		if err := wrong.err(); err != nil {
-			return 0, fmt.Errorf("%w: %w", ErrInput, err)
-		}
-		if len(seen) == 0 {
-			return 0, fmt.Errorf("%w: it has no requests", ErrInput)
-		}
-		return size, nil
+	if size > maxRequests {
+		return 0, fmt.Errorf("%w: its requests have more than %d bytes, which Gemini takes in one file; "+
+			"submit several batches", ErrInput, maxRequests)
 	}
+	seen := map[[16]byte]int{} // the line of each key, whose digest takes less memory
+	var wrong wrongLines
+	scanner := bufio.NewScanner(lines)
+	scanner.Buffer(nil, maxRequest)
+	n := 1
+	for ; scanner.Scan(); n++ {
+		wrong.add(n, checkRequest(bytes.TrimSpace(scanner.Bytes()), n, seen))
+	}
+	if err = scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("it has more than %d bytes", maxRequest)
+	}
+	wrong.add(n, err)
+	if err := wrong.err(); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if len(seen) == 0 {
+		return 0, fmt.Errorf("%w: it has no requests", ErrInput)
+	}
+	return size, nil
 }
 
 // wrongLines are the problems of lines, so that all can be corrected at once.
@@ -129,21 +129,6 @@ func (w *wrongLines) err() error {
 		text += fmt.Sprintf("\n  and %d more", w.more)
 	}
 	return errors.New(text)
-}
-
-// readLine reads a line of at most maxRequest bytes, with its end.
-func readLine(reader *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := reader.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > maxRequest:
-			return nil, fmt.Errorf("it has more than %d bytes", maxRequest)
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return line, err
-		}
-	}
 }
 
 // checkRequest checks a line, which may be empty, and remembers its key.
