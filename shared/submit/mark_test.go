@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -31,7 +32,7 @@ func TestRefusedByStatus(t *testing.T) {
 		http.StatusBadRequest: true, http.StatusForbidden: true,
 		http.StatusInternalServerError: false, http.StatusBadGateway: false,
 	} {
-		if got := refused(&apierrors.APIError{StatusCode: status}); got != want {
+		if got := RequestError(&apierrors.APIError{StatusCode: status}); errors.Is(got, ErrRefused) != want {
 			t.Errorf("%d is refused: %v", status, got)
 		}
 	}
@@ -42,7 +43,7 @@ func TestRefusedByStatus(t *testing.T) {
 func TestRefusedByTheConnection(t *testing.T) {
 	t.Parallel()
 	for op, want := range map[string]bool{"dial": true, "write": false, "read": false} {
-		if got := refused(&net.OpError{Op: op, Err: io.ErrUnexpectedEOF}); got != want {
+		if got := RequestError(&net.OpError{Op: op, Err: io.ErrUnexpectedEOF}); errors.Is(got, ErrRefused) != want {
 			t.Errorf("%s: refused %v", op, got)
 		}
 	}

@@ -38,18 +38,12 @@ func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (st
 // reached. err is the SDK's. Return the error of any other request without it, although it looks the
 // same: what a look-up does not find may run.
 func RequestError(err error) error {
-	if !refused(err) {
+	connection, ok := errors.AsType[*net.OpError](err)
+	unsent := ok && connection.Op == "dial" // net/http does not resend a POST that it began to send
+	if !unsent && !refusal(statusOf(err)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrRefused, err)
-}
-
-// refused reports whether nothing runs for certain after the request that creates an operation.
-func refused(err error) bool {
-	if connection, ok := errors.AsType[*net.OpError](err); ok && connection.Op == "dial" {
-		return true // net/http does not resend a POST that it began to send
-	}
-	return refusal(statusOf(err))
 }
 
 // refusal reports whether an HTTP status means that nothing was done. 408 and 499 do not: the
@@ -68,19 +62,15 @@ func statusOf(err error) int {
 		invalid *apierrors.ResponseValidationError
 		other   *apierrors.APIError
 	)
-	var response *http.Response
 	switch {
 	case errors.As(err, &classic):
 		return classic.Code
-	case errors.As(err, &client):
-		response = client.HTTPMeta.Response
+	case errors.As(err, &client) && client.HTTPMeta.Response != nil:
+		return client.HTTPMeta.Response.StatusCode
 	case errors.As(err, &invalid):
 		return invalid.StatusCode
 	case errors.As(err, &other):
 		return other.StatusCode
 	}
-	if response == nil {
-		return 0
-	}
-	return response.StatusCode
+	return 0
 }
