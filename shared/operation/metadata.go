@@ -42,29 +42,20 @@ func ParseMetadata(text []byte) (Metadata, error) {
 // fields, but never change one.
 func (m Metadata) Add(other Metadata) (Metadata, error) {
 	mine, err := metadataFields([]byte(m))
-	if err != nil {
+	theirs, otherErr := metadataFields([]byte(other))
+	if err := errors.Join(err, otherErr); err != nil {
 		return m, err
 	}
-	theirs, err := metadataFields([]byte(other))
-	if err != nil {
-		return m, err
-	}
-	added := false
-	for name, value := range theirs {
-		if _, has := mine[name]; !has {
-			if mine == nil {
-				mine = make(map[string]json.RawMessage, len(theirs))
-			}
-			mine[name], added = value, true
-		}
-	}
-	if !added {
+	all := make(map[string]json.RawMessage, len(mine)+len(theirs))
+	maps.Copy(all, theirs)
+	maps.Copy(all, mine) // where both have a field, that of m stays
+	if len(all) == len(mine) {
 		return m, nil
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false) // the submitter's own text stays as it is
-	if err := encoder.Encode(mine); err != nil {
+	if err := encoder.Encode(all); err != nil {
 		return m, fmt.Errorf("encoding merged metadata: %w", err)
 	}
 	return Metadata(bytes.TrimSpace(text.Bytes())), nil
@@ -74,11 +65,8 @@ func (m Metadata) Add(other Metadata) (Metadata, error) {
 // another value in m. White space and the order of keys make no difference.
 func (m Metadata) Compare(other Metadata) (missing, different []string, err error) {
 	mine, err := metadataFields([]byte(m))
-	if err != nil {
-		return nil, nil, err
-	}
-	theirs, err := metadataFields([]byte(other))
-	if err != nil {
+	theirs, otherErr := metadataFields([]byte(other))
+	if err := errors.Join(err, otherErr); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
