@@ -181,16 +181,11 @@ func notYet(answer lookup.Answer) bool {
 func (c *Confirmer) lookup(ctx context.Context, name operation.Name) (lookup.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	client, err := c.gemini(ctx)
+	client, err := c.client.Get(func() (*lookup.Client, error) { return c.connect(ctx) })
 	if err != nil {
 		return lookup.Answer{}, err
 	}
 	return client.Lookup(ctx, name), nil
-}
-
-// gemini returns the client, and makes it on the first call.
-func (c *Confirmer) gemini(ctx context.Context) (*lookup.Client, error) {
-	return c.client.Get(func() (*lookup.Client, error) { return c.connect(ctx) })
 }
 
 // ingest ingests Gemini's answer under the id of the delivery.
