@@ -103,14 +103,14 @@ func (g *Gate) prove(ctx context.Context, header http.Header, body Body, now tim
 	static, token := offered(header.Values(gemini.HeaderSignature))
 	var problems []error
 	if static {
-		err := g.proveStatic(ctx, header, body, now)
+		err := g.options.Static.verify(ctx, header, body, now)
 		if err == nil {
 			return Proof{Bound: true}, nil
 		}
 		problems = append(problems, err)
 	}
 	if token != "" {
-		claims, err := g.proveDynamic(ctx, token, now)
+		claims, err := g.options.Dynamic.verify(ctx, token, now, g.options.Tolerance)
 		if err == nil {
 			digest := sha256.Sum256([]byte(token))
 			return Proof{Claims: claims, Token: string(digest[:])}, nil
@@ -118,20 +118,6 @@ func (g *Gate) prove(ctx context.Context, header http.Header, body Body, now tim
 		problems = append(problems, err)
 	}
 	return Proof{}, gravest(problems)
-}
-
-func (g *Gate) proveStatic(ctx context.Context, header http.Header, body Body, now time.Time) error {
-	if g.options.Static == nil {
-		return gemini.ErrNoSecret
-	}
-	return g.options.Static.verify(ctx, header, body, now)
-}
-
-func (g *Gate) proveDynamic(ctx context.Context, token string, now time.Time) ([]byte, error) {
-	if g.options.Dynamic == nil {
-		return nil, ErrNoAudience
-	}
-	return g.options.Dynamic.verify(ctx, token, now, g.options.Tolerance)
 }
 
 // gravest returns the error to answer with. First comes one that a redelivery may not have, then a

@@ -126,8 +126,11 @@ func (s *Secrets) Load(ctx context.Context, now time.Time) error {
 }
 
 // verify checks a static signature, but not its time, against every secret. If none fits, it
-// fetches the secrets once more, because the delivery may be signed with a new version.
+// fetches the secrets once more, because the delivery may be signed with a new version. Nil Secrets are none.
 func (s *Secrets) verify(ctx context.Context, header http.Header, body Body, now time.Time) error {
+	if s == nil {
+		return gemini.ErrNoSecret
+	}
 	set, err := s.get(ctx, now)
 	if err != nil {
 		return err

@@ -86,12 +86,15 @@ func NewTokens(o TokensOptions) (*Tokens, error) {
 		audiences: slices.Clone(o.Audiences),
 		issuers:   slices.Clone(o.Issuers),
 		keys:      newKeyring(url, o.Transport, o.Caching, log),
-		strange:   &undocumentedClaims{log: log},
+		strange:   &undocumentedClaims{log: log, seen: map[string]bool{}},
 	}, nil
 }
 
-// verify returns the claims of a token that fits and is valid at now.
+// verify returns the claims of a token that fits and is valid at now. Nil Tokens have no audience.
 func (t *Tokens) verify(ctx context.Context, token string, now time.Time, leeway time.Duration) ([]byte, error) {
+	if t == nil {
+		return nil, ErrNoAudience
+	}
 	if len(token) > maxTokenBytes || !canonical(token) {
 		return nil, gemini.ErrSignature
 	}
