@@ -48,9 +48,6 @@ func (r *reminder) due(what string, now time.Time) bool {
 	if now.Sub(r.logged[what]) < remindEvery { // never logged: the zero time
 		return false
 	}
-	if r.logged == nil {
-		r.logged = map[string]time.Time{}
-	}
 	r.logged[what] = now
 	return true
 }

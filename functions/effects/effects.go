@@ -72,7 +72,7 @@ type Function struct {
 
 // New returns the function.
 func New(o Options) Function {
-	f := Function{Options: o, unknown: &reminder{}, pace: newPace(o)}
+	f := Function{Options: o, unknown: &reminder{logged: map[string]time.Time{}}, pace: newPace(o)}
 	f.pushes = httpfunc.OnlyPOST(http.HandlerFunc(f.post))
 	return f
 }

@@ -45,9 +45,6 @@ func (s *undocumentedClaims) first(name string) bool {
 	if s.seen[name] || len(s.seen) >= maxStrangeClaims {
 		return false
 	}
-	if s.seen == nil {
-		s.seen = map[string]bool{}
-	}
 	s.seen[name] = true
 	return true
 }

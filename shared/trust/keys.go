@@ -63,7 +63,7 @@ func newKeyring(address string, transport http.RoundTripper, c Caching, log *slo
 			},
 			Caching: c.or(Caching{TTL: time.Hour, Gap: time.Minute, MaxStale: time.Hour}),
 		},
-		unknown: &unknownIDs{},
+		unknown: &unknownIDs{until: map[string]time.Time{}},
 	}
 }
 

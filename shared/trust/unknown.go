@@ -34,8 +34,5 @@ func (u *unknownIDs) add(id string, now time.Time) {
 	if len(u.until) >= maxUnknown {
 		return
 	}
-	if u.until == nil {
-		u.until = map[string]time.Time{}
-	}
 	u.until[id] = now.Add(unknownFor)
 }

@@ -9,7 +9,7 @@ import (
 // TestUnknownIDsAreBounded: the memory of unknown ids is bounded, and is emptied with time.
 func TestUnknownIDsAreBounded(t *testing.T) {
 	t.Parallel()
-	u, now := &unknownIDs{}, time.Unix(1700000000, 0)
+	u, now := &unknownIDs{until: map[string]time.Time{}}, time.Unix(1700000000, 0)
 	for i := range 10 * maxUnknown {
 		u.add(fmt.Sprint(i), now)
 	}
