@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -68,7 +69,7 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 			"by", m.By, "delivery", m.ID)
 	}
 	if report.Outcome == effect.Failed || report.Outcome == effect.Died && report.Verdict == ledger.Claimed {
-		attributes = append(attributes, "failing_since", f.failingSince(report))
+		attributes = append(attributes, "failing_since", cmp.Or(report.FailingSince, f.Now())) // this one may be the first
 	}
 	if report.Cause != nil {
 		attributes = append(attributes, "error", said(report.Cause))
@@ -87,12 +88,3 @@ const maxCause = 1 << 10
 // said returns the error of an attempt as it may be logged: a handler's client may quote its
 // request in it.
 func said(cause error) string { return diag.Failure(cause.Error(), maxCause) }
-
-// failingSince returns when the first of the attempts failed that count against the effect. This
-// one may be the first.
-func (f Function) failingSince(report effect.Report) time.Time {
-	if report.FailingSince.IsZero() {
-		return f.Now()
-	}
-	return report.FailingSince
-}
