@@ -74,22 +74,18 @@ func (l *listing) find(ctx context.Context, key operation.Key) (lookup.Answer, b
 // prepare reads as many more pages as pay off for these operations, which are about to be looked
 // up.
 func (l *listing) prepare(ctx context.Context, due []operation.Key) {
-	l.mu.Lock()
-	missing := 0
-	for _, key := range due {
-		if _, found := l.batches[key]; !found {
-			missing++
-		}
-	}
-	l.mu.Unlock()
-	_ = l.read(ctx, missing/worthAPage, func() bool { // batches on unread pages are looked up one by one
+	missing := func() (n int) {
 		for _, key := range due {
 			if _, found := l.batches[key]; !found {
-				return false
+				n++
 			}
 		}
-		return true
-	})
+		return n
+	}
+	l.mu.Lock()
+	worth := missing() / worthAPage
+	l.mu.Unlock()
+	_ = l.read(ctx, worth, func() bool { return missing() == 0 }) // others are looked up one by one
 }
 
 // all reads the list to its end and returns what it has, also entries without the name of a batch.
