@@ -47,14 +47,14 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	}
 	if len(hooks) == 0 {
 		p.noEndpoint(ctx)
-		p.wrongSecret = &ledger.WrongSecret{}
+		p.last.WrongSecret = &ledger.WrongSecret{}
 		return nil
 	}
-	p.webhook = ledger.WebhookDisabled
+	p.last.Webhook = ledger.WebhookDisabled
 	for _, hook := range hooks {
 		p.lookups.SawWebhook(hook.ID, hook.State == webhooks.Enabled)
 		if hook.State == webhooks.Enabled {
-			p.delivered, p.webhook = true, ledger.WebhookEnabled
+			p.delivered, p.last.Webhook = true, ledger.WebhookEnabled
 			continue
 		}
 		p.disabled(ctx, hook)
@@ -82,13 +82,13 @@ func (p *pass) noEndpoint(ctx context.Context) {
 			return
 		}
 		if !created {
-			p.webhook = ledger.WebhookNone
+			p.last.Webhook = ledger.WebhookNone
 			p.Log.InfoContext(ctx, advise("no webhook was created yet", p.Endpoint.ToCreate), "event", "reconcile",
 				"outcome", "webhook-awaited")
 			return
 		}
 	}
-	p.webhook = ledger.WebhookMissing
+	p.last.Webhook = ledger.WebhookMissing
 	p.alertEndpoint(ctx, "missing", p.lookups.WebhookEnabledAt(""),
 		advise("Gemini has no webhook for the configured address, so nothing is delivered", p.Endpoint.ToCreate))
 }

@@ -30,7 +30,7 @@ func (p *pass) compareAll(ctx context.Context) error {
 		p.Log.InfoContext(ctx, "Gemini's webhooks cannot be listed: whether one signs with another secret is not known",
 			"event", "reconcile", "outcome", "webhooks-unlisted", "error", err)
 	case len(hooks) == 0:
-		p.noWebhook, p.wrongSecret = !p.Tokens, &ledger.WrongSecret{}
+		p.last.NoWebhook, p.last.WrongSecret = !p.Tokens, &ledger.WrongSecret{}
 	default:
 		p.checkSecrets(ctx, hooks)
 	}
@@ -68,11 +68,11 @@ func (p *pass) checkSecrets(ctx context.Context, hooks []webhooks.Webhook) {
 		}
 	}
 	if fits != nil {
-		p.wrongSecret = &ledger.WrongSecret{}
+		p.last.WrongSecret = &ledger.WrongSecret{}
 		p.fits(ctx, *fits)
 		return
 	}
-	p.wrongSecret = &wrong
+	p.last.WrongSecret = &wrong
 	if wrong.Webhook == "" { // there was none to compare
 		return
 	}
@@ -99,16 +99,16 @@ func (p *pass) fits(ctx context.Context, hook webhooks.Webhook) {
 	if _, shown := hook.Unknown(nil, p.start); !shown { // there was nothing to compare
 		return
 	}
-	p.secretFitsAt = p.start
+	p.last.SecretFitsAt = p.start
 	if p.Endpoint.URL != "" {
 		return
 	}
 	p.lookups.SawWebhook(hook.ID, hook.State == webhooks.Enabled)
 	if hook.State == webhooks.Enabled {
-		p.webhook = ledger.WebhookEnabled
+		p.last.Webhook = ledger.WebhookEnabled
 		return
 	}
-	p.webhook = ledger.WebhookDisabled
+	p.last.Webhook = ledger.WebhookDisabled
 	p.disabled(ctx, hook)
 }
 

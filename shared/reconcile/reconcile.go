@@ -87,13 +87,7 @@ type pass struct {
 	pace    *pacer
 	listing *listing
 	lookups *ledger.Lookups // of Pass alone
-	webhook ledger.WebhookHealth
-	// wrongSecret is as in the report of the pass.
-	wrongSecret *ledger.WrongSecret
-	// secretFitsAt is as in the report of the pass.
-	secretFitsAt time.Time
-	// noWebhook is as in the report of the pass.
-	noWebhook bool
+	last    ledger.Pass     // what the steps have found out, for its report
 	// delivered: Gemini delivers events, as far as can be seen.
 	delivered bool
 }
@@ -175,12 +169,12 @@ func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {
 
 func (r *Reconciler) pass(start time.Time) *pass {
 	p := &pass{Options: r.Options, start: start, count: &counter{log: r.Log}, pace: newPacer()}
-	p.listing, p.delivered, p.webhook = newListing(r.Gemini, p.pace), r.Dynamic, ledger.WebhookNone
+	p.listing, p.delivered, p.last.Webhook = newListing(r.Gemini, p.pace), r.Dynamic, ledger.WebhookNone
 	if r.Dynamic || r.Endpoint != nil && r.Endpoint.URL != "" {
-		p.webhook = ledger.WebhookUnknown
+		p.last.Webhook = ledger.WebhookUnknown
 	}
 	if r.Unsigned {
-		p.wrongSecret = &ledger.WrongSecret{}
+		p.last.WrongSecret = &ledger.WrongSecret{}
 	}
 	return p
 }

@@ -19,12 +19,10 @@ func (p *pass) alertUnanswered(ctx context.Context, first lookup.Answer) {
 // report stores how the pass ended after so long. failed: nothing could be read.
 func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
 	c := p.count
-	last := ledger.Pass{
-		Began: p.start, Ended: p.start.Add(took), Due: c.Due, Checked: c.Checked, Settled: c.Settled,
-		Requeued: c.EffectsRequeued, Errors: c.Errors, Newer: c.Newer, Error: c.first, Webhook: p.webhook,
-		Answered: c.answered, WrongSecret: p.wrongSecret, SecretFitsAt: p.secretFitsAt,
-		NoWebhook: p.noWebhook,
-	}
+	last := p.last
+	last.Began, last.Ended = p.start, p.start.Add(took)
+	last.Due, last.Checked, last.Settled, last.Requeued = c.Due, c.Checked, c.Settled, c.EffectsRequeued
+	last.Answered, last.Errors, last.Newer, last.Error = c.answered, c.Errors, c.Newer, c.first
 	if first := c.firstUnanswered; c.unanswered > 0 && c.answered == 0 {
 		last.Unanswered = &ledger.Unanswered{
 			LookUps: c.unanswered, Reason: first.Reason, Error: ledger.PassError(first.Err),
