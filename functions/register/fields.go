@@ -40,8 +40,18 @@ func readFields(body []byte, form string, into any) reading {
 	}
 	read, known := reading{unread: map[string]bool{}}, fieldsIn(into)
 	names := slices.Sorted(maps.Keys(known))
-	var fields map[string]json.RawMessage
-	fields, read.more = fieldsOf(body, func(field string) bool { return known[field] != nil })
+	fields, unknown := map[string]json.RawMessage{}, 0
+	members := jsonscan.New(body)
+	members.Object(func(key []byte) {
+		field := string(key)
+		if known[field] == nil {
+			if unknown++; unknown > maxUnknown {
+				read.more++
+				return
+			}
+		}
+		fields[field] = members.Value()
+	})
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if into := known[field]; into == nil {
 			read.problems.Add(diag.Quote(field), "there is no such field%s", diag.DidYouMean(field, names))
@@ -104,23 +114,6 @@ func mistyped(into any, err error) string {
 	default:
 		return err.Error()
 	}
-}
-
-// fieldsOf returns the known fields of a body, and at most maxUnknown others; more counts the rest.
-func fieldsOf(body []byte, known func(string) bool) (fields map[string]json.RawMessage, more int) {
-	fields = map[string]json.RawMessage{}
-	unknown, read := 0, jsonscan.New(body)
-	read.Object(func(key []byte) {
-		field := string(key)
-		if !known(field) {
-			if unknown++; unknown > maxUnknown {
-				more++
-				return
-			}
-		}
-		fields[field] = read.Value()
-	})
-	return fields, more
 }
 
 // fit returns why a body is not a JSON object, in JSON's words instead of those of Go's decoder; nil where

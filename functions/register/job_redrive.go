@@ -62,14 +62,12 @@ func (h handler) parseRedrive(
 	if asked.deadline, err = job.ParseDeadline(began.UTC(), given.Deadline); err != nil {
 		problems.Add("deadline", "%w", err)
 	}
-	for _, list := range []struct {
-		field string
-		json  json.RawMessage
-		into  any
-	}{{"retryOn", given.RetryOn, &given.Options.RetryOn}, {"outcomes", given.Outcomes, &asked.Outcomes}} {
-		if list.json != nil && (len(list.json) > maxRetryOn || json.Unmarshal(list.json, list.into) != nil) {
-			problems.Add(list.field, `it must be a list of outcomes, such as ["truncated"]`)
-		}
+	const outcomes = `it must be a list of outcomes, such as ["truncated"]`
+	if !readOutcomes(given.RetryOn, &given.Options.RetryOn) {
+		problems.Add("retryOn", outcomes)
+	}
+	if !readOutcomes(given.Outcomes, &asked.Outcomes) {
+		problems.Add("outcomes", outcomes)
 	}
 	return asked, read.with(append(problems, asked.Problems()...))
 }

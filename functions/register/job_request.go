@@ -49,10 +49,8 @@ func parseJobRequest(
 ) (ledger.JobRequest, error) {
 	var request jobRequest
 	read := readFields(body, jobForm, &request)
-	if given := request.RetryOn; given != nil {
-		if len(given) > maxRetryOn || json.Unmarshal(given, &request.Options.RetryOn) != nil {
-			problems.Add("retryOn", `it must be a list of "invalid", "truncated" or both`)
-		}
+	if !readOutcomes(request.RetryOn, &request.Options.RetryOn) {
+		problems.Add("retryOn", `it must be a list of "invalid", "truncated" or both`)
 	}
 	var err error
 	if request.Options.Deadline, err = job.ParseDeadline(began.UTC(), request.Deadline); err != nil {
@@ -68,6 +66,11 @@ func parseJobRequest(
 		}
 	}
 	return asked, read.with(append(problems, wrong...))
+}
+
+// readOutcomes reads a list of outcomes, if one is given, and reports whether it could be read.
+func readOutcomes(given json.RawMessage, into any) bool {
+	return given == nil || len(given) <= maxRetryOn && json.Unmarshal(given, into) == nil
 }
 
 // parseJobInput returns the input of a job, and what is wrong with it. Its object is the one that the job's
