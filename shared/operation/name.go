@@ -33,13 +33,10 @@ func Collections() []Collection {
 // ParseCollection returns the collection that word spells, in any case. The second result is false
 // for any other word.
 func ParseCollection(word string) (Collection, bool) {
-	for _, c := range Collections() {
+	for _, c := range append(Collections(), Jobs) {
 		if strings.EqualFold(word, string(c)) {
 			return c, true
 		}
-	}
-	if strings.EqualFold(word, string(Jobs)) {
-		return Jobs, true
 	}
 	return "", false
 }
