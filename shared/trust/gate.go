@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini"
@@ -85,7 +86,7 @@ type Proof struct {
 func (g *Gate) Verify(ctx context.Context, header http.Header, body Body, now time.Time) (Proof, error) {
 	sent, readable := gemini.ParseTimestamp(header.Get(gemini.HeaderTimestamp))
 	id, signatures := header.Get(gemini.HeaderID), header.Values(gemini.HeaderSignature)
-	if !readable || id == "" || len(id) > maxIDBytes || size(signatures) > maxSignatureBytes {
+	if !readable || id == "" || len(id) > maxIDBytes || len(strings.Join(signatures, "")) > maxSignatureBytes {
 		return Proof{}, gemini.ErrSignature
 	}
 	proof, err := g.prove(ctx, header, body, now)

@@ -18,15 +18,6 @@ const (
 	maxSignatureBytes = maxTokenBytes + 4<<10
 )
 
-// size returns the length of all texts together, in bytes.
-func size(texts []string) int {
-	n := 0
-	for _, text := range texts {
-		n += len(text)
-	}
-	return n
-}
-
 // offered reports whether signature headers have static signatures. token is the only other entry,
 // if it has the three parts of a token.
 func offered(values []string) (static bool, token string) {
