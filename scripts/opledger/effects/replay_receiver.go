@@ -122,7 +122,7 @@ func (r *replayer) canTry(ctx context.Context, run *replayRun) error {
 	if !r.left {
 		return nil
 	}
-	_, err := r.where.AskServe(ctx, "/unperformable", nil)
+	err := r.where.AskServe(ctx, "/unperformable", nil, nil)
 	if _, answers := errors.AsType[*httpfunc.Error](err); err == nil || answers { // an older serve has no such route
 		return nil
 	}

@@ -131,7 +131,7 @@ func Write(
 	}
 	options.Log, options.FollowPause, options.StoreFlag = logging.New(outside.Err, ""), true, where.Named()
 	options.WakeForSteps = func(ctx context.Context) error {
-		_, err := where.AskServe(ctx, "/sweep", nil)
+		err := where.AskServe(ctx, "/sweep", nil, nil)
 		if err != nil {
 			outside.Note("%v: open effects here wait for its next sweep, at its start or at its interval", err)
 		}
@@ -242,9 +242,10 @@ func Change(ctx context.Context, outside terminal.Environment, do func(Writer) e
 	return change(ctx, outside, settings.Server(), where, do)
 }
 
-// ChangeAtGemini is Change for a command that asks Gemini, too: it needs an API key. unasked is that of ParsePass.
+// ChangeAtGemini is Change for a command that asks Gemini, too: it needs an API key. unasked is why no
+// serve did it in its place; nil: none was to.
 func ChangeAtGemini(ctx context.Context, outside terminal.Environment, unasked error, do func(Writer) error) error {
-	settings, where, err := ParsePass(outside, unasked)
+	settings, where, err := parsePass(outside, unasked)
 	if err != nil {
 		return err
 	}

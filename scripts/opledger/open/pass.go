@@ -30,9 +30,9 @@ func (s PassSettings) Server() server.Settings {
 	}
 }
 
-// ParsePass is Parse for a command that asks Gemini where no serve did: unasked is why; nil: none was to. Where the API
+// parsePass is Parse for a command that asks Gemini where no serve did: unasked is why; nil: none was to. Where the API
 // key is missing the error adds that a serve has one, and how it is had.
-func ParsePass(outside terminal.Environment, unasked error) (PassSettings, Location, error) {
+func parsePass(outside terminal.Environment, unasked error) (PassSettings, Location, error) {
 	settings, where, err := Parse[PassSettings](outside)
 	if err == nil || settings.Gemini.IsSet() {
 		return settings, where, err

@@ -120,11 +120,11 @@ func (a ServeAddress) proves(ctx context.Context, client *http.Client, within ti
 	defer cancel()
 	nonce := rand.Text()
 	var health struct{ Proof string }
-	body, err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "", nil)
+	err := askAt(ctx, client, http.MethodGet, a.URL+"/health?nonce="+nonce, "", nil, &health)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &SilentServeError{a.URL}
-	case err != nil || json.Unmarshal(body, &health) != nil || !server.Proves(a.Key, nonce, health.Proof):
+	case err != nil || !server.Proves(a.Key, nonce, health.Proof):
 		return errAnother
 	}
 	return nil
@@ -151,15 +151,16 @@ var (
 	ErrServeGone = fmt.Errorf("%w: it crashed, or was killed", ErrNoServe)
 )
 
-// AskServe sends a POST to a serve that runs on the ledger, and returns its answer. body is sent as JSON; nil: none is.
-// The error is ErrNoServe, or ErrServeGone, where none runs, with ErrNotOwn where one of another user may, and a
-// *SilentServeError where it does not answer. It wraps an *httpfunc.Error where serve refused.
-func (l Location) AskServe(ctx context.Context, path string, body any) ([]byte, error) {
-	return l.askServe(ctx, path, body, probeServe)
+// AskServe sends a POST to a serve that runs on the ledger, and reads its answer. body is sent as JSON, and answer is
+// what that of serve is read into; nil: there is none. The error is ErrNoServe, or ErrServeGone, where none runs, with
+// ErrNotOwn where one of another user may, and a *SilentServeError where it does not answer. It wraps an
+// *httpfunc.Error where serve refused.
+func (l Location) AskServe(ctx context.Context, path string, body, answer any) error {
+	return l.askServe(ctx, path, body, answer, probeServe)
 }
 
 // askServe is AskServe for a serve that proves within that time that it is the one.
-func (l Location) askServe(ctx context.Context, path string, body any, within time.Duration) ([]byte, error) {
+func (l Location) askServe(ctx context.Context, path string, body, answer any, within time.Duration) error {
 	client := newServeClient()
 	defer client.CloseIdleConnections()
 	var silent *SilentServeError
@@ -182,19 +183,18 @@ func (l Location) askServe(ctx context.Context, path string, body any, within ti
 		if err != nil {
 			continue // another one may answer
 		}
-		answer, err := askAt(ctx, client, http.MethodPost, address.URL+path, address.Key, body)
-		if err != nil {
-			return nil, fmt.Errorf("asking serve on %s: %w", address.URL, err)
+		if err := askAt(ctx, client, http.MethodPost, address.URL+path, address.Key, body, answer); err != nil {
+			return fmt.Errorf("asking serve on %s: %w", address.URL, err)
 		}
-		return answer, nil
+		return nil
 	}
 	switch {
 	case silent != nil:
-		return nil, silent
+		return silent
 	case foreign != nil:
-		return nil, fmt.Errorf("%w that this user may ask: %w; run the command as the user of serve", ErrNoServe, foreign)
+		return fmt.Errorf("%w that this user may ask: %w; run the command as the user of serve", ErrNoServe, foreign)
 	}
-	return nil, none
+	return none
 }
 
 // Serve asks the serve that works on the ledger's file what it cannot perform now, and says whether one answers. Of
@@ -203,7 +203,8 @@ func (l Location) Serve(ctx context.Context) overview.Serve {
 	if !l.IsFile() {
 		return overview.Serve{}
 	}
-	answer, err := l.askServe(ctx, "/unperformable", nil, lookServe)
+	runs := overview.Serve{State: overview.ServeRuns}
+	err := l.askServe(ctx, "/unperformable", nil, &runs.Unperformable, lookServe)
 	silent, hangs := errors.AsType[*SilentServeError](err)
 	switch {
 	case hangs:
@@ -215,11 +216,7 @@ func (l Location) Serve(ctx context.Context) overview.Serve {
 	case errors.Is(err, ErrNoServe):
 		return overview.Serve{State: overview.ServeNone}
 	}
-	runs := overview.Serve{State: overview.ServeRuns}
-	if err == nil {
-		_ = json.Unmarshal(answer, &runs.Unperformable) // one of another version may say it otherwise
-	}
-	return runs
+	return runs // also if it said it otherwise, as one of another version may
 }
 
 // ServeAgain says how an operator has serve on the ledger again, after that error of AskServe.
@@ -234,15 +231,12 @@ func (l Location) ServeAgain(err error) string {
 // ResumeEffects has a serve that runs on the ledger end its pause of effects, and reports whether it had one.
 // serve logs who decided that, and why.
 func (l Location) ResumeEffects(ctx context.Context, d ledger.Decision) (ended bool, err error) {
-	said, err := l.AskServe(ctx, "/resume", map[string]string{"by": d.By, "why": d.Why})
+	var answer struct{ Ended bool }
+	err = l.AskServe(ctx, "/resume", map[string]string{"by": d.By, "why": d.Why}, &answer)
 	_, silent := errors.AsType[*SilentServeError](err)
 	if silent || errors.Is(err, ErrNoServe) && !errors.Is(err, ErrNotOwn) {
 		return false, fmt.Errorf("%w: %s, but without OPLEDGER_EFFECTS_PAUSED; effects run once it does", err,
 			l.ServeAgain(err))
-	}
-	var answer struct{ Ended bool }
-	if err == nil {
-		err = json.Unmarshal(said, &answer)
 	}
 	if err != nil {
 		return false, fmt.Errorf("ending the pause of effects: %w", err)
@@ -250,33 +244,38 @@ func (l Location) ResumeEffects(ctx context.Context, d ledger.Decision) (ended b
 	return answer.Ended, nil
 }
 
-// askAt sends a request. An answer other than 200 is an *httpfunc.Error.
-func askAt(ctx context.Context, client *http.Client, method, url, key string, body any) ([]byte, error) {
+// askAt sends a request, and reads its answer, as AskServe does. One other than 200 is an *httpfunc.Error.
+func askAt(ctx context.Context, client *http.Client, method, url, key string, body, into any) error {
 	var payload io.Reader = http.NoBody
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		payload = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, url, payload)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	said, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	err = errors.Join(err, answer.Body.Close())
-	if err == nil && answer.StatusCode != http.StatusOK {
-		return nil, refusal(answer, said)
+	switch {
+	case err != nil:
+		return err
+	case answer.StatusCode != http.StatusOK:
+		return refusal(answer, said)
+	case into == nil:
+		return nil
 	}
-	return said, err
+	return json.Unmarshal(said, into)
 }
 
 // refusal is the error of an answer other than 200.

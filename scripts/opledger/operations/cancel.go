@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,8 +66,9 @@ func cancelByServe(ctx context.Context, d *decision.Decider, name open.Operation
 	if err != nil {
 		return false, nil // it is found again, with what is wrong
 	}
-	said, err := where.AskServe(ctx, (&url.URL{Path: "/operations/" + string(name.Key) + ":cancel"}).EscapedPath(),
-		map[string]string{"by": d.By, "why": d.Why})
+	answer := map[string]any{}
+	err = where.AskServe(ctx, (&url.URL{Path: "/operations/" + string(name.Key) + ":cancel"}).EscapedPath(),
+		map[string]string{"by": d.By, "why": d.Why}, &answer)
 	refused, _ := errors.AsType[*httpfunc.Error](err)
 	_, silent := errors.AsType[*open.SilentServeError](err)
 	if errors.Is(err, open.ErrNoServe) || silent || refused != nil && refused.Status == http.StatusNotImplemented {
@@ -77,10 +77,6 @@ func cancelByServe(ctx context.Context, d *decision.Decider, name open.Operation
 	}
 	if err != nil {
 		return true, open.WithRemedy(err, d.Outside)
-	}
-	answer := map[string]any{}
-	if err := json.Unmarshal(said, &answer); err != nil {
-		return true, fmt.Errorf("reading what serve answered: %w", err)
 	}
 	words := fmt.Sprint(answer["words"])
 	delete(answer, "words")

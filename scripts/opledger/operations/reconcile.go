@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -30,49 +29,36 @@ func NewReconcile(outside terminal.Environment) *cobra.Command {
 			"  opledger reconcile batches/abc123",
 		Args: terminal.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			var name open.OperationName
-			var err error
-			if len(args) == 1 {
-				if name, err = open.ParseOperationName(args[0]); err != nil {
-					return err
-				}
+			if len(args) == 0 {
+				return makePass(cmd.Context(), outside)
 			}
-			var unasked error
-			if len(args) == 0 && !outside.Override {
-				var summary reconcile.Summary
-				if summary, unasked = passOfServe(ctx, outside); unasked == nil {
-					return printPass(outside, summary)
-				}
-			}
-			if len(args) == 1 && !outside.Override {
-				var answer server.LookedUp
-				if answer, unasked = lookUpByServe(ctx, outside, name); unasked == nil {
-					return printLookedUp(outside, answer)
-				}
-			}
-			settings, where, err := open.ParsePass(outside, unasked)
+			name, err := open.ParseOperationName(args[0])
 			if err != nil {
 				return err
 			}
-			s, err := open.Write(ctx, outside, settings.Server(), where, server.Options{})
-			if err != nil {
-				return err
-			}
-			if len(args) == 1 {
-				err = reconcileOne(ctx, outside, s.Server, name)
-			} else {
-				var summary reconcile.Summary
-				if summary, err = s.Reconciler.Pass(ctx); err == nil {
-					err = printPass(outside, summary)
-				}
-			}
-			s.Drain(ctx)
-			return errors.Join(err, s.Close())
+			return lookUp(cmd.Context(), outside, name)
 		},
 	}
 	open.WriterFlags(cmd, &outside)
 	return cmd
+}
+
+// makePass has the serve that runs on the ledger make a pass, or makes one here.
+func makePass(ctx context.Context, outside terminal.Environment) error {
+	var unasked error
+	if !outside.Override {
+		var summary reconcile.Summary
+		if summary, unasked = passOfServe(ctx, outside); unasked == nil {
+			return printPass(outside, summary)
+		}
+	}
+	return open.ChangeAtGemini(ctx, outside, unasked, func(w open.Writer) error {
+		summary, err := w.Reconciler.Pass(ctx)
+		if err != nil {
+			return err
+		}
+		return printPass(outside, summary)
+	})
 }
 
 // passOfServe asks the serve that runs on the ledger for a pass. The error is why none was made: none runs, or what
@@ -82,18 +68,22 @@ func passOfServe(ctx context.Context, outside terminal.Environment) (summary rec
 	if err != nil {
 		return summary, err // the settings are read again, with what is wrong
 	}
-	answer, err := where.AskServe(ctx, "/reconcile", nil)
-	if err == nil {
-		err = json.Unmarshal(answer, &summary)
-	}
-	switch {
-	case err == nil:
-		outside.Note("serve on the ledger %s made the pass, with its settings", where)
-		where.NotePauseOfServe(ctx, outside)
-	case !errors.Is(err, open.ErrNoServe):
-		outside.Note("%v: the pass is made here", err)
-	}
+	err = where.AskServe(ctx, "/reconcile", nil, &summary)
+	noteServe(ctx, outside, where, err, "made the pass", "the pass is made here")
 	return summary, err
+}
+
+// noteServe says on stderr that serve on the ledger did it, or why it is done here.
+func noteServe(
+	ctx context.Context, outside terminal.Environment, where open.Location, unasked error, did, here string,
+) {
+	switch {
+	case unasked == nil:
+		outside.Note("serve on the ledger %s %s, with its settings", where, did)
+		where.NotePauseOfServe(ctx, outside)
+	case !errors.Is(unasked, open.ErrNoServe):
+		outside.Note("%v: %s", unasked, here)
+	}
 }
 
 // printPass prints what a pass did. The error is that some items could not be handled.
@@ -118,16 +108,26 @@ func printPass(outside terminal.Environment, summary reconcile.Summary) error {
 	return err
 }
 
-func reconcileOne(ctx context.Context, outside terminal.Environment, s *server.Server, name open.OperationName) error {
-	key, err := name.KeyIn(ctx, s.Ledger)
-	if err != nil {
-		return err
+// lookUp has the serve that runs on the ledger look an operation up, or looks it up here.
+func lookUp(ctx context.Context, outside terminal.Environment, name open.OperationName) error {
+	var unasked error
+	if !outside.Override {
+		var answer server.LookedUp
+		if answer, unasked = lookUpByServe(ctx, outside, name); unasked == nil {
+			return printLookedUp(outside, answer)
+		}
 	}
-	receipt, words, err := s.Actions().LookUp(ctx, key)
-	if err != nil {
-		return open.WithRemedy(err, outside)
-	}
-	return printLookedUp(outside, server.NewLookedUp(receipt, words))
+	return open.ChangeAtGemini(ctx, outside, unasked, func(w open.Writer) error {
+		key, err := name.KeyIn(ctx, w.Ledger)
+		if err != nil {
+			return err
+		}
+		receipt, words, err := w.Actions().LookUp(ctx, key)
+		if err != nil {
+			return open.WithRemedy(err, outside)
+		}
+		return printLookedUp(outside, server.NewLookedUp(receipt, words))
+	})
 }
 
 // printLookedUp prints what a look-up ended with.
@@ -152,19 +152,10 @@ func lookUpByServe(
 	if err != nil {
 		return answer, err // both are found again, with what is wrong
 	}
-	said, err := where.AskServe(ctx, "/reconcile?operation="+url.QueryEscape(string(name.Key)), nil)
-	if err == nil {
-		err = json.Unmarshal(said, &answer)
-	}
+	err = where.AskServe(ctx, "/reconcile?operation="+url.QueryEscape(string(name.Key)), nil, &answer)
 	if err == nil && answer.Operation == "" {
 		err = errors.New("serve on the ledger, of an older version, made a pass instead")
 	}
-	switch {
-	case err == nil:
-		outside.Note("serve on the ledger %s asked Gemini, with its settings", where)
-		where.NotePauseOfServe(ctx, outside)
-	case !errors.Is(err, open.ErrNoServe):
-		outside.Note("%v: it is looked up here", err)
-	}
+	noteServe(ctx, outside, where, err, "asked Gemini", "it is looked up here")
 	return answer, err
 }
