@@ -42,11 +42,6 @@ func NewRecover(outside terminal.Environment) *cobra.Command {
 			if err != nil {
 				return terminal.Usage(err)
 			}
-			if by == "" {
-				if by, err = terminal.OperatorName(); err != nil {
-					return err
-				}
-			}
 			where.ReadOnly = dryRun
 			opened, err := open.Store(cmd.Context(), outside, where, true)
 			if err != nil {
@@ -69,7 +64,7 @@ func NewRecover(outside terminal.Environment) *cobra.Command {
 	open.WriterFlags(cmd, &outside)
 	cmd.Flags().StringVar(&log, "log", "",
 		"the functions' log since the backup, as they print it or as gcloud logging read --format=json does; required")
-	cmd.Flags().StringVar(&by, "by", "", "who recovers, which is recorded (default the user of this machine)")
+	terminal.ByFlag(cmd, &by, "who recovers, which is recorded")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what is missing, and change nothing")
 	terminal.YesFlag(cmd, &outside)
 	return cmd

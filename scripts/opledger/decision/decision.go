@@ -33,23 +33,20 @@ type Decider struct {
 func (d *Decider) Flags(cmd *cobra.Command) {
 	open.WriterFlags(cmd, &d.Outside)
 	cmd.Flags().StringVar(&d.Why, "reason", "", "why; required")
-	cmd.Flags().StringVar(&d.By, "by", "", "who decided (default the user of this machine)")
+	terminal.ByFlag(cmd, &d.By, "who decided")
 }
 
-// Complete refuses a decision without a reason, and fills in who decided.
-func (d *Decider) Complete() (err error) {
+// CheckReason refuses a decision without a reason.
+func (d *Decider) CheckReason() error {
 	if strings.TrimSpace(d.Why) == "" {
 		return terminal.Usage(errors.New("--reason: give the reason; it is recorded"))
 	}
-	if d.By == "" {
-		d.By, err = terminal.OperatorName()
-	}
-	return err
+	return nil
 }
 
-// deciding opens the ledger for record, once the decision is complete.
+// deciding opens the ledger for record, once the decision has a reason.
 func (d *Decider) deciding(ctx context.Context, record func(open.Writer) error) error {
-	if err := d.Complete(); err != nil {
+	if err := d.CheckReason(); err != nil {
 		return err
 	}
 	if d.AsksGemini {

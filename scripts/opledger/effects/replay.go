@@ -74,11 +74,6 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			if err := errors.Join(selection.parse(args, time.Now()), nonceErr, err); err != nil {
 				return terminal.Usage(err)
 			}
-			if r.by == "" {
-				if r.by, err = terminal.OperatorName(); err != nil {
-					return err
-				}
-			}
 			r.outside = outside
 			return withReplayer(cmd.Context(), r, settings, where, func(r *replayer) error {
 				return r.replay(cmd.Context(), selection, nonce)
@@ -108,8 +103,8 @@ type replayer struct {
 }
 
 func (r *replayer) flags(cmd *cobra.Command) {
+	terminal.ByFlag(cmd, &r.by, "who asks for it, which is recorded")
 	flags := cmd.Flags()
-	flags.StringVar(&r.by, "by", "", "who asks for it, which is recorded (default the user of this machine)")
 	flags.BoolVar(&r.dryRun, "dry-run", false, "print what would run again; run nothing, and publish nothing")
 	flags.BoolVar(&r.noWait, "no-wait", false, "with a topic: publish the messages, and wait for no outcome")
 	flags.DurationVar(&r.timeout, "timeout", 0, "with a topic: stop waiting after this long; 0: never")

@@ -59,7 +59,7 @@ func NewCancel(outside terminal.Environment) *cobra.Command {
 // cancelByServe has the serve that runs on the ledger ask Gemini. asked is false where none answers, or it has no API
 // key: d.Unasked says which.
 func cancelByServe(ctx context.Context, d *decision.Decider, name open.OperationName) (asked bool, err error) {
-	if err := d.Complete(); err != nil {
+	if err := d.CheckReason(); err != nil {
 		return false, err
 	}
 	where, err := open.Find(d.Outside)

@@ -77,11 +77,6 @@ func resumeEffects(ctx context.Context, d decision.Decider) error {
 	if err != nil {
 		return terminal.Usage(err)
 	}
-	if d.By == "" {
-		if d.By, err = terminal.OperatorName(); err != nil {
-			return err
-		}
-	}
 	ended, err := where.ResumeEffects(ctx, d.Decision)
 	if err != nil {
 		return err

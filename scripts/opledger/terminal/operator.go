@@ -20,6 +20,17 @@ func OperatorName() (string, error) {
 	return who.Username, nil
 }
 
+// ByFlag adds --by to a command that records who asks for it: the user of this machine, unless another is named.
+func ByFlag(cmd *cobra.Command, by *string, usage string) {
+	cmd.Flags().StringVar(by, "by", "", usage+" (default the user of this machine)")
+	BeforeRun(cmd, func() (err error) {
+		if *by == "" {
+			*by, err = OperatorName()
+		}
+		return err
+	})
+}
+
 // YesFlag adds --yes to a command that asks.
 func YesFlag(cmd *cobra.Command, outside *Environment) {
 	cmd.Flags().BoolVar(&outside.Yes, "yes", false, "do not ask")
