@@ -27,24 +27,23 @@ type replaySelection struct {
 	dead   bool
 	rerun  bool
 
-	states            []string // as typed, like collection and since
-	collection, since string
-	why               string         // only dead effects whose last error contains this
-	receiver          string         // the host that gets the effects; empty: any
-	without           string         // an effect that was left out: of operations that ended without it
-	now               bool           // a back-off ends
-	serve             overview.Serve // what is known of the serve that effects may have been left to
-	own               bool           // the effects that may be planned are those of the command's own settings
-	filter            ledger.Filter
-	store             string    // what commands end with
-	file              bool      // the ledger is a file
-	after             time.Time // only what ended, or with dead: died, later
+	filter   open.Filter
+	since    string         // as typed
+	why      string         // only dead effects whose last error contains this
+	receiver string         // the host that gets the effects; empty: any
+	without  string         // an effect that was left out: of operations that ended without it
+	now      bool           // a back-off ends
+	serve    overview.Serve // what is known of the serve that effects may have been left to
+	own      bool           // the effects that may be planned are those of the command's own settings
+	store    string         // what commands end with
+	file     bool           // the ledger is a file
+	after    time.Time      // only what ended, or with dead: died, later
 }
 
 func (s *replaySelection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.effect, "effect", "", "only this effect and its reruns, or one run, EFFECT@NONCE")
 	cmd.Flags().BoolVar(&s.dead, "dead", false, "only effects that are dead")
-	open.FilterFlags(cmd, &s.filter, &s.states, &s.collection)
+	s.filter.Add(cmd)
 	cmd.Flags().StringVar(&s.since, "since", "", "only operations that ended, or with --dead effects that died, since "+
 		"then: 24h ago, or a time such as 2026-11-21T02:00:00Z")
 	cmd.Flags().StringVar(&s.why, "error", "", "with --dead: only effects whose last error contains this `TEXT`")
@@ -59,14 +58,14 @@ func (s *replaySelection) flags(cmd *cobra.Command) {
 // mayMiss reports whether effects that wait for a serve may be among what is meant: of a receiver, or of all dead ones
 // before they were reopened.
 func (s *replaySelection) mayMiss() bool {
-	ofRecords := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != "" || s.name.Key != ""
+	ofRecords := s.filter.Narrows() || s.name.Key != ""
 	return s.receiver != "" || s.dead && !ofRecords && s.since == "" && s.why == "" && s.effect == ""
 }
 
 // parse reads the arguments and flags. The error joins every problem.
 func (s *replaySelection) parse(args []string, now time.Time) error {
 	var problems []error
-	ofRecords := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
+	ofRecords := s.filter.Narrows()
 	filtered := ofRecords || s.since != "" || s.why != "" || s.receiver != "" || s.without != ""
 	switch {
 	case len(args) == 1 && filtered:
@@ -92,11 +91,10 @@ func (s *replaySelection) parse(args []string, now time.Time) error {
 	if s.why != "" && !s.dead && s.receiver == "" {
 		problems = append(problems, errors.New("--error: only a dead effect has one to select by; add --dead"))
 	}
-	var err error
 	s.filter.Dead, s.filter.Limit = s.dead, 500
-	s.filter, err = open.ParseFilter(s.filter, s.states, s.collection)
-	problems = append(problems, err)
+	problems = append(problems, s.filter.Parse())
 	if s.since != "" {
+		var err error
 		s.after, err = terminal.ParsePast(s.since, now)
 		problems = append(problems, terminal.Prefixed("--since", err))
 	}
@@ -160,7 +158,7 @@ func (s replaySelection) find(
 			found.waiting, err = l.Effects.CountOpen(ctx)
 		}
 	}()
-	err = open.EachPage(ctx, l, s.filter, func(page ledger.Page[operation.Record]) error {
+	err = open.EachPage(ctx, l, s.filter.Filter, func(page ledger.Page[operation.Record]) error {
 		targets, unreadable, err := s.ofPage(ctx, l, page.Items)
 		found.targets = append(found.targets, targets...)
 		found.broken = append(append(found.broken, page.Broken...), unreadable...)

@@ -24,7 +24,7 @@ func (s replaySelection) findWithout(ctx context.Context, l *ledger.Ledger) (fou
 		return found, fmt.Errorf("--without: %s; then this plans it for what ended meanwhile",
 			overview.LeftOutWords(effect, s.file))
 	}
-	filter := s.filter
+	filter := s.filter.Filter
 	filter.Without = effect
 	found.none = "no selected operation ended without the effect " + phrase.Safe(s.without)
 	err = open.EachPage(ctx, l, filter, func(page ledger.Page[operation.Record]) error {
@@ -60,8 +60,7 @@ func (s replaySelection) leftOutOf(ctx context.Context, l *ledger.Ledger, rec op
 // endLeftOut records that every operation has the effect of --without, which the overview cannot see where more ended
 // than it reads. The selection must be of all of them, and no process may be without the effect.
 func (r *replayer) endLeftOut(ctx context.Context, selection replaySelection, run *replayRun) error {
-	narrowed := len(selection.states) > 0 || selection.collection != "" || selection.filter.JobKind != "" ||
-		!selection.after.IsZero()
+	narrowed := selection.filter.Narrows() || !selection.after.IsZero()
 	unknown := func(t replayTarget) bool { return t.Status == unplanned || t.Status == unreadable }
 	if narrowed || run.broken || slices.ContainsFunc(run.targets, unknown) {
 		return nil

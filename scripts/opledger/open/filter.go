@@ -15,24 +15,35 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// FilterFlags adds the flags that choose operations.
-func FilterFlags(cmd *cobra.Command, filter *ledger.Filter, states *[]string, collection *string) {
+// A Filter chooses operations by flags.
+type Filter struct {
+	ledger.Filter
+	states     []string // as typed, like collection
+	collection string
+}
+
+// Add adds the flags to a command.
+func (f *Filter) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(states, "state", nil, "only operations in this state, such as RUNNING; several: FAILED,EXPIRED")
-	flags.StringVar(collection, "collection", "", "only operations of this collection, such as batches or jobs")
-	flags.StringVar(&filter.JobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
+	flags.StringSliceVar(&f.states, "state", nil,
+		"only operations in this state, such as RUNNING; several: FAILED,EXPIRED")
+	flags.StringVar(&f.collection, "collection", "", "only operations of this collection, such as batches or jobs")
+	flags.StringVar(&f.JobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
 	terminal.Selectors(cmd, "state", "collection", "job-kind")
 }
 
 // Collections returns every collection of a ledger: those of Gemini, and its jobs.
 func Collections() []operation.Collection { return append(operation.Collections(), operation.Jobs) }
 
-// ParseFilter adds to a filter what was typed.
-func ParseFilter(f ledger.Filter, states []string, collection string) (ledger.Filter, error) {
-	for _, text := range states {
+// Narrows reports whether one of the flags is given.
+func (f *Filter) Narrows() bool { return len(f.states) > 0 || f.collection != "" || f.JobKind != "" }
+
+// Parse adds to the filter what was typed.
+func (f *Filter) Parse() error {
+	for _, text := range f.states {
 		state, all := operation.State(strings.ToUpper(text)), operation.States()
 		if !state.Known() {
-			return f, fmt.Errorf("--state: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(text),
+			return fmt.Errorf("--state: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(text),
 				diag.DidYouMean(text, all))
 		}
 		if !slices.Contains(f.States, state) {
@@ -40,17 +51,17 @@ func ParseFilter(f ledger.Filter, states []string, collection string) (ledger.Fi
 		}
 	}
 	if _, err := path.Match(f.JobKind, ""); err != nil {
-		return f, fmt.Errorf("--job-kind: %w", err)
+		return fmt.Errorf("--job-kind: %w", err)
 	}
-	if collection != "" {
+	if f.collection != "" {
 		var ok bool
-		if f.Collection, ok = operation.ParseCollection(collection); !ok {
+		if f.Collection, ok = operation.ParseCollection(f.collection); !ok {
 			all := Collections()
-			return f, fmt.Errorf("--collection: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(collection),
-				diag.DidYouMean(collection, all))
+			return fmt.Errorf("--collection: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(f.collection),
+				diag.DidYouMean(f.collection, all))
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // EachPage calls do with each page of the operations that a filter finds.

@@ -21,7 +21,7 @@ import (
 
 // A listing is one call of list.
 type listing struct {
-	filter ledger.Filter
+	filter open.Filter
 	// late and unregistered choose operations that are so at the time of the call.
 	late, unregistered bool
 	asJSON             bool
@@ -32,9 +32,7 @@ type listing struct {
 
 // NewList makes opledger list.
 func NewList(outside terminal.Environment) *cobra.Command {
-	var collection string
 	var from terminal.PageFlags
-	var states []string
 	var q listing
 	var wide, watch bool
 	cmd := &cobra.Command{
@@ -58,10 +56,9 @@ func NewList(outside terminal.Environment) *cobra.Command {
 			"  opledger list --conflict",
 		Args: terminal.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err, pageErr error
-			q.filter, err = open.ParseFilter(q.filter, states, collection)
-			q.filter.After, pageErr = from.Parse()
-			if err := errors.Join(err, pageErr); err != nil {
+			var err error
+			q.filter.After, err = from.Parse()
+			if err := errors.Join(q.filter.Parse(), err); err != nil {
 				return terminal.Usage(err)
 			}
 			q.filter.Limit = from.Limit
@@ -73,7 +70,7 @@ func NewList(outside terminal.Environment) *cobra.Command {
 		},
 	}
 	open.LedgerFlags(cmd, &outside)
-	open.FilterFlags(cmd, &q.filter, &states, &collection)
+	q.filter.Add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&q.filter.Pending, "pending", false,
 		"only pending operations, in the order of their next look-up")
@@ -141,7 +138,7 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 
 // find returns the page. With a job kind one call of List may find fewer than the limit.
 func (q listing) find(ctx context.Context, l *ledger.Ledger) (page ledger.Page[operation.Record], err error) {
-	for filter := q.filter; ; filter.After = page.Next {
+	for filter := q.filter.Filter; ; filter.After = page.Next {
 		filter.Limit = q.filter.Limit - len(page.Items) - len(page.Broken)
 		found, err := l.Operations.List(ctx, filter)
 		if err != nil {
@@ -159,7 +156,7 @@ func (q listing) find(ctx context.Context, l *ledger.Ledger) (page ledger.Page[o
 func (q listing) printMore(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, page ledger.Page[operation.Record],
 ) error {
-	total := func() (ledger.Total, error) { return l.Operations.Count(ctx, q.filter) }
+	total := func() (ledger.Total, error) { return l.Operations.Count(ctx, q.filter.Filter) }
 	if !q.filter.Counted() {
 		total = nil
 	}

@@ -75,17 +75,15 @@ func resolvedFields(seen operation.Record) map[string]any {
 
 // A resolveSelection says which operations to resolve, where none is named.
 type resolveSelection struct {
-	filter       ledger.Filter
+	filter       open.Filter
 	unregistered bool
-	without      string   // an effect that was left out
-	states       []string // as typed, like collection
-	collection   string
+	without      string // an effect that was left out
 }
 
 func (s *resolveSelection) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.filter.Conflict, "conflict", false, "all operations that ended in two ways")
 	cmd.Flags().BoolVar(&s.unregistered, "unregistered", false, "all operations that are not registered")
-	open.FilterFlags(cmd, &s.filter, &s.states, &s.collection)
+	s.filter.Add(cmd)
 	cmd.Flags().StringVar(&s.without, "without", "", "the `EFFECT` that is left out on purpose")
 	terminal.Selectors(cmd, "without")
 	terminal.Exclusive(cmd, "conflict", "unregistered", "without")
@@ -94,7 +92,7 @@ func (s *resolveSelection) flags(cmd *cobra.Command) {
 // parse reads the arguments and flags.
 func (s *resolveSelection) parse(args []string) error {
 	several := s.filter.Conflict || s.unregistered || s.without != ""
-	chosen := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != ""
+	chosen := s.filter.Narrows()
 	switch {
 	case len(args) == 1 && (several || chosen):
 		return errors.New("name an operation, or select several with --conflict or --unregistered, or give --without: " +
@@ -105,9 +103,7 @@ func (s *resolveSelection) parse(args []string) error {
 		return errors.New("--without: it is about an effect; leave out --state, --collection and --job-kind")
 	}
 	s.filter.Limit = 500
-	var err error
-	s.filter, err = open.ParseFilter(s.filter, s.states, s.collection)
-	return err
+	return s.filter.Parse()
 }
 
 // what names the selected operations in a question.
@@ -123,7 +119,7 @@ func (s *resolveSelection) what() string {
 
 // find returns the decisions about the selected operations.
 func (s *resolveSelection) find(ctx context.Context, w open.Writer) (found decision.Found, err error) {
-	a, filter := w.Actions(), s.filter
+	a, filter := w.Actions(), s.filter.Filter
 	if s.without != "" {
 		effect, err := a.Ledger.Effects.FindLeftOut(ctx, s.without)
 		if err != nil {
@@ -167,7 +163,7 @@ func (s *resolveSelection) find(ctx context.Context, w open.Writer) (found decis
 // noneUnregistered says why no operation that is not registered is resolved: those that there are have not waited for
 // long enough.
 func (s *resolveSelection) noneUnregistered(ctx context.Context, a *actions.Actions) (why string, err error) {
-	filter := s.filter
+	filter := s.filter.Filter
 	if filter.Unregistered, err = a.Ledger.Now(ctx); err != nil {
 		return "", err
 	}
