@@ -12,12 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/scripts/opledger/open"
-	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/effect/spec"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -137,17 +135,12 @@ func withReplayer(
 
 // A replayRun is what one call of replay does.
 type replayRun struct {
-	began    time.Time // by the store's clock
-	nonce    string    // of --rerun; empty without it
-	now      bool      // back-offs end
-	careful  bool      // one attempt is an outcome
-	targets  []replayTarget
-	none     string         // why there are no targets
-	broken   bool           // documents could not be read
-	waiting  ledger.Total   // where there are none: open effects that no process runs
-	unplaced int            // the same, of which it is not known here who gets them
-	serve    overview.Serve // which does not run them
-	sent     int            // messages for the first of the targets
+	replayFound
+	selection replaySelection
+	began     time.Time // by the store's clock
+	nonce     string    // of --rerun; empty without it
+	careful   bool      // one attempt is an outcome
+	sent      int       // messages for the first of the targets
 }
 
 // replay selects effects, asks where it must, sends a message for each, and prints what became of
@@ -161,7 +154,7 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 		return err
 	}
 	if selection.without != "" && !r.dryRun && len(run.targets) == 0 {
-		return errors.Join(r.report(run, false), r.endLeftOut(ctx, selection, run))
+		return errors.Join(r.report(run, false), r.endLeftOut(ctx, run))
 	}
 	if r.dryRun || len(run.targets) == 0 {
 		return errors.Join(r.report(run, false), r.stranded(run))
@@ -209,7 +202,7 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 		err = fmt.Errorf("not done: %w; %s", unasked, r.where.ServeAgain(unasked))
 	}
 	if err == nil && selection.without != "" {
-		err = r.endLeftOut(ctx, selection, run)
+		err = r.endLeftOut(ctx, run)
 	}
 	if err == nil && (waits || r.here()) {
 		err = r.undone(run.targets)
@@ -230,9 +223,6 @@ func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce 
 	for _, b := range found.broken {
 		r.outside.Note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
 	}
-	run := &replayRun{
-		began: operation.Instant(now), nonce: nonce, now: selection.now, targets: found.targets, none: found.none,
-		waiting: found.waiting, unplaced: found.unplaced, serve: selection.serve, broken: len(found.broken) > 0,
-	}
+	run := &replayRun{replayFound: found, selection: selection, began: operation.Instant(now), nonce: nonce}
 	return run, r.checkRules(ctx, run.targets)
 }

@@ -109,8 +109,9 @@ func (r *replayer) stranded(run *replayRun) error {
 	case run.waiting.N > 0:
 		here = ", or select what is to run here by a name or by --receiver, without --dead"
 	}
-	return fmt.Errorf("not done: %s. %s; %s%s", strings.Join(words, ", and "), phrase.Sentence(run.serve.Words()),
-		run.serve.Again(open.NamedFlag(r.outside)), here)
+	serve := run.selection.serve
+	return fmt.Errorf("not done: %s. %s; %s%s", strings.Join(words, ", and "), phrase.Sentence(serve.Words()),
+		serve.Again(open.NamedFlag(r.outside)), here)
 }
 
 // canTry returns an error where no receiver can be tried now: in a pause, and where the effects would be left to a

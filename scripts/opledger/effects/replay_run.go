@@ -52,7 +52,7 @@ func (r *replayer) send(ctx context.Context, run *replayRun, until int) error {
 		target := &run.targets[run.sent]
 		m := ledger.Message{
 			Operation: target.Operation, Effect: target.Effect, Rerun: run.nonce, By: r.by, ID: "replay-" + rand.Text(),
-			Runs: target.runs, Now: run.now,
+			Runs: target.runs, Now: run.selection.now,
 		}
 		err := ctx.Err()
 		switch {

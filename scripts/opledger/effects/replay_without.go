@@ -59,17 +59,17 @@ func (s replaySelection) leftOutOf(ctx context.Context, l *ledger.Ledger, rec op
 
 // endLeftOut records that every operation has the effect of --without, which the overview cannot see where more ended
 // than it reads. The selection must be of all of them, and no process may be without the effect.
-func (r *replayer) endLeftOut(ctx context.Context, selection replaySelection, run *replayRun) error {
-	narrowed := selection.filter.Narrows() || !selection.after.IsZero()
+func (r *replayer) endLeftOut(ctx context.Context, run *replayRun) error {
+	narrowed := run.selection.filter.Narrows() || !run.selection.after.IsZero()
 	unknown := func(t replayTarget) bool { return t.Status == unplanned || t.Status == unreadable }
-	if narrowed || run.broken || slices.ContainsFunc(run.targets, unknown) {
+	if narrowed || len(run.broken) > 0 || slices.ContainsFunc(run.targets, unknown) {
 		return nil
 	}
-	effect, err := r.server.Ledger.Effects.FindLeftOut(ctx, selection.without)
+	effect, err := r.server.Ledger.Effects.FindLeftOut(ctx, run.selection.without)
 	if err != nil || effect.Lasts() || effect.Resolved != nil {
 		return err
 	}
-	_, err = r.server.Ledger.Effects.ResolveLeftOut(ctx, selection.without, ledger.Decision{
+	_, err = r.server.Ledger.Effects.ResolveLeftOut(ctx, run.selection.without, ledger.Decision{
 		By: r.by, Why: "opledger replay --without planned it for each operation that ended without it",
 	})
 	return err
