@@ -63,32 +63,30 @@ const completeTimeout = 2 * time.Second
 const completed = 50
 
 // A proposal returns the values that a flag or an argument may have.
-type proposal func(cmd *cobra.Command) []string
+type proposal func() []string
 
 // fixed proposes the same values always.
-func fixed(values ...string) proposal { return func(*cobra.Command) []string { return values } }
+func fixed[Word ~string](values ...Word) proposal {
+	return func() []string { return diag.Texts(values) }
+}
 
 // complete makes every command below cmd complete its flags and arguments.
 func complete(cmd *cobra.Command, outside terminal.Environment) {
 	outside.Err = io.Discard // a note would stand in the middle of the command line
-	from := proposer{outside}
+	from := proposer{outside, cmd}
+	key := func(rec operation.Record) string { return string(rec.Key) }
 	flags := map[string]proposal{
-		"state":      func(*cobra.Command) []string { return diag.Texts(operation.States()) },
-		"collection": func(*cobra.Command) []string { return diag.Texts(open.Collections()) },
+		"state":      fixed(operation.States()...),
+		"collection": fixed(open.Collections()...),
 		"faults":     fixed("none", "normal", "harsh"),
 		"kind":       fixed("results", "failed", "unmatched"),
 		"by":         fixed("kind", "model"),
 		"validate":   fixed("json", "schema"),
 		"retry-on":   fixed("invalid", "truncated"),
-		"outcome":    func(*cobra.Command) []string { return diag.Texts(job.NotDone()) },
-		"without":    func(*cobra.Command) []string { return from.effects() },
-		"effect":     func(*cobra.Command) []string { return from.effects() },
-		"job-kind": func(cmd *cobra.Command) (kinds []string) {
-			for _, rec := range from.operations(cmd) {
-				kinds = append(kinds, rec.JobKind)
-			}
-			return kinds
-		},
+		"outcome":    fixed(job.NotDone()...),
+		"without":    from.effects,
+		"effect":     from.effects,
+		"job-kind":   from.operations("", func(rec operation.Record) string { return rec.JobKind }),
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if values, ok := flags[f.Name]; ok {
@@ -99,25 +97,13 @@ func complete(cmd *cobra.Command, outside terminal.Environment) {
 	switch {
 	case cmd.ValidArgs != nil || strings.Contains(arguments, " FILE"):
 	case strings.Contains(arguments, " CORRELATION-ID"):
-		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) []string { return from.intents(cmd) }).ofArgument
+		cmd.ValidArgsFunction = proposal(from.intents).ofArgument
 	case strings.HasSuffix(arguments, " EVENT NAME"):
-		cmd.ValidArgsFunction = proposal(func(*cobra.Command) []string { return webhooks.Events() }).ofArgument
+		cmd.ValidArgsFunction = fixed(webhooks.Events()...).ofArgument
 	case strings.Contains(arguments, " JOB"):
-		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) (names []string) {
-			for _, rec := range from.operations(cmd) {
-				if rec.Collection == operation.Jobs {
-					names = append(names, string(rec.Key))
-				}
-			}
-			return names
-		}).ofArgument
+		cmd.ValidArgsFunction = from.operations(operation.Jobs, key).ofArgument
 	case strings.Contains(arguments, " NAME") && cmd.Name() != "register":
-		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) (names []string) {
-			for _, rec := range from.operations(cmd) {
-				names = append(names, string(rec.Key))
-			}
-			return names
-		}).ofArgument
+		cmd.ValidArgsFunction = from.operations("", key).ofArgument
 	default:
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
@@ -128,21 +114,21 @@ func complete(cmd *cobra.Command, outside terminal.Environment) {
 
 // ofFlag completes a flag, of a list its last value.
 func (values proposal) ofFlag(f *pflag.Flag) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := ""
 		if i := strings.LastIndexByte(typed, ','); i >= 0 && f.Value.Type() == "stringSlice" {
 			before = typed[:i+1]
 		}
-		return distinctWith(before, values(cmd)), cobra.ShellCompDirectiveNoFileComp
+		return distinctWith(before, values()), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // ofArgument completes the first argument.
-func (values proposal) ofArgument(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (values proposal) ofArgument(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return distinctWith("", values(cmd)), cobra.ShellCompDirectiveNoFileComp
+	return distinctWith("", values()), cobra.ShellCompDirectiveNoFileComp
 }
 
 // distinctWith returns each value that is not empty once, behind what was typed before.
@@ -156,21 +142,29 @@ func distinctWith(before string, values []string) []string {
 	return distinct
 }
 
-// A proposer finds what can be proposed.
-type proposer struct{ outside terminal.Environment }
+// A proposer finds what can be proposed for a command.
+type proposer struct {
+	outside terminal.Environment
+	cmd     *cobra.Command
+}
 
-// operations returns the newest operations of a ledger that is a file.
-func (p proposer) operations(cmd *cobra.Command) (newest []operation.Record) {
-	p.read(cmd, func(ctx context.Context, l *ledger.Ledger) {
-		page, _ := l.Operations.List(ctx, ledger.Filter{Limit: completed}) // without an answer nothing is proposed
-		newest = page.Items
-	})
-	return newest
+// operations proposes a value of each of the newest operations of a ledger that is a file; of "": of any collection.
+func (p proposer) operations(of operation.Collection, value func(operation.Record) string) proposal {
+	return func() (values []string) {
+		p.read(func(ctx context.Context, l *ledger.Ledger) {
+			filter := ledger.Filter{Collection: of, Limit: completed}
+			page, _ := l.Operations.List(ctx, filter) // without an answer nothing is proposed
+			for _, rec := range page.Items {
+				values = append(values, value(rec))
+			}
+		})
+		return values
+	}
 }
 
 // intents returns the correlation ids that wait for their operation in a ledger that is a file.
-func (p proposer) intents(cmd *cobra.Command) (ids []string) {
-	p.read(cmd, func(ctx context.Context, l *ledger.Ledger) {
+func (p proposer) intents() (ids []string) {
+	p.read(func(ctx context.Context, l *ledger.Ledger) {
 		page, _ := l.Intents.Waiting(ctx, ledger.Cursor{}, completed)
 		for _, item := range page.Items {
 			ids = append(ids, item.Intent.CorrelationID)
@@ -181,14 +175,14 @@ func (p proposer) intents(cmd *cobra.Command) (ids []string) {
 
 // read opens a ledger that is a file for do. Another one is not read: each document costs, and each
 // answer takes time.
-func (p proposer) read(cmd *cobra.Command, do func(context.Context, *ledger.Ledger)) {
-	if store := cmd.Flags().Lookup("store"); store != nil {
+func (p proposer) read(do func(context.Context, *ledger.Ledger)) {
+	if store := p.cmd.Flags().Lookup("store"); store != nil {
 		p.outside.Store = store.Value.String()
 	}
 	if where, err := open.Find(p.outside); err != nil || !where.IsFile() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+	ctx, cancel := context.WithTimeout(p.cmd.Context(), completeTimeout)
 	defer cancel()
 	_ = open.Reader(ctx, p.outside, func(l *ledger.Ledger) error {
 		do(ctx, l)
