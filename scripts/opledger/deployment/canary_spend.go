@@ -87,10 +87,7 @@ func (f *canarySpend) open(ctx context.Context, settings config.Gemini, endpoint
 	if err != nil {
 		return nil, err
 	}
-	submitter, err := submission.Submitter(ctx, l, settings, key, redactor)
-	if err != nil {
-		return nil, err
-	}
+	submitter := submission.Submitter(l, client)
 	spend := &canary.Spend{
 		Webhooks: hooks, NoWebhook: f.noWebhook || endpoint.Kind == config.WebhookNone, Within: f.within,
 		Submit: func(ctx context.Context, id string, uris []string) (string, error) {

@@ -112,24 +112,18 @@ func (f *submitFlags) submit(
 	}
 	return w.Do(ctx, func() error {
 		redactor := diag.ForAPIKey(key, settings.Gemini.BaseURL)
-		submitter, err := Submitter(ctx, w.Ledger, settings.Gemini, key, redactor)
+		client, err := Genai(ctx, settings.Gemini, key, redactor)
 		if err != nil {
 			return err
 		}
-		submitted, err := do(ctx, submitter)
+		submitted, err := do(ctx, Submitter(w.Ledger, client))
 		return f.report(outside, redactor, submitted, err)
 	})
 }
 
-// Submitter connects a submitter with Gemini.
-func Submitter(
-	ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *diag.Redactor,
-) (*submit.Submitter, error) {
-	client, err := Genai(ctx, settings, key, redactor)
-	if err != nil {
-		return nil, err
-	}
-	return submit.New(submit.Options{Intents: l.Intents, Operations: l.Operations, Gemini: client}), nil
+// Submitter connects a ledger with Gemini.
+func Submitter(l *ledger.Ledger, client *genai.Client) *submit.Submitter {
+	return submit.New(submit.Options{Intents: l.Intents, Operations: l.Operations, Gemini: client})
 }
 
 // Genai returns the SDK's client.
