@@ -116,15 +116,12 @@ func (a *Actions) Redrive(ctx context.Context, key operation.Key, d ledger.Decis
 		Redrive: ledger.Redriving{Of: key, Outcomes: job.NotDone(), Decision: d},
 	}
 	request.Options.Deadline = time.Time{}
-	if _, err := files.Redrive(ctx, a.Ledger, s, request); err != nil {
-		return "", "", err
-	}
-	made, err := a.Ledger.Jobs.Read(ctx, again)
+	made, err := files.Redrive(ctx, a.Ledger, s, request)
 	if err != nil {
 		return "", "", err
 	}
 	return again, fmt.Sprintf("%s has the %s of %s that are not done", again,
-		phrase.Amount(made.Input.Requests, "request"), phrase.Safe(string(key))), nil
+		phrase.Amount(made.Job.Input.Requests, "request"), phrase.Safe(string(key))), nil
 }
 
 // AboutRelease says what the release of a part means, for the question before it.

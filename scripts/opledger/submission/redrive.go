@@ -11,7 +11,6 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
-	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/job"
@@ -19,7 +18,6 @@ import (
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/storage"
 )
 
 // NewRedrive makes opledger redrive.
@@ -53,7 +51,7 @@ func NewRedrive(outside terminal.Environment) *cobra.Command {
 			}
 			return d.DecideOn(cmd.Context(), args[0], func(a *actions.Actions, key operation.Key) (any, string, error) {
 				r.Of, r.Decision = key, d.Decision
-				return r.run(cmd.Context(), a.Ledger)
+				return r.run(cmd.Context(), a)
 			})
 		},
 	}
@@ -79,15 +77,15 @@ type redriving struct {
 }
 
 // run submits the new job.
-func (r redriving) run(ctx context.Context, l *ledger.Ledger) (asJSON any, words string, err error) {
+func (r redriving) run(ctx context.Context, a *actions.Actions) (asJSON any, words string, err error) {
 	if r.Of.Collection() != operation.Jobs {
 		return nil, "", terminal.Usage(fmt.Errorf("%s is no job, such as jobs/nightly", phrase.Safe(string(r.Of))))
 	}
-	old, err := l.Jobs.Read(ctx, r.Of)
+	old, err := a.Ledger.Jobs.Read(ctx, r.Of)
 	if err != nil {
 		return nil, "", err
 	}
-	rec, err := l.Operations.Read(ctx, r.Of)
+	rec, err := a.Ledger.Operations.Read(ctx, r.Of)
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) { // a record expires before its job does
 		return nil, "", err
 	}
@@ -102,15 +100,11 @@ func (r redriving) run(ctx context.Context, l *ledger.Ledger) (asJSON any, words
 			return nil, "", err
 		}
 	}
-	settings, _, err := open.Parse[open.WriterSettings](r.outside)
-	if err != nil {
-		return nil, "", err
-	}
-	s, err := storage.Open(old.Storage, settings.Handlers.StorageEmulator)
+	s, err := a.Storage(old.Storage)
 	if err != nil {
 		return nil, "", fmt.Errorf("opening the job storage of %s: %w", r.Of, err)
 	}
-	submitted, err := files.Redrive(ctx, l, s, request)
+	submitted, err := files.Redrive(ctx, a.Ledger, s, request)
 	switch {
 	case errors.As(err, new(*job.InputProblems)):
 		return nil, "", terminal.Usage(err)
@@ -119,7 +113,7 @@ func (r redriving) run(ctx context.Context, l *ledger.Ledger) (asJSON any, words
 	case err != nil:
 		return nil, "", notAccepted(request.Key, err)
 	}
-	p, err := progress.Read(ctx, l.Reading(), request.Key)
+	p, err := progress.Read(ctx, a.Ledger.Reading(), request.Key)
 	if err != nil {
 		return nil, "", err
 	}
