@@ -57,8 +57,7 @@ func (d deployed) print(ctx context.Context, outside terminal.Environment) error
 			continue // of the platform, or a secret itself, whose name is exported
 		}
 		if config.Unread([]string{name + "=set"}) != nil {
-			_, _ = fmt.Fprintf(outside.Err, "opledger: %s is left out: this program is of another version than the deployment\n",
-				name)
+			outside.Note("%s is left out: this program is of another version than the deployment", name)
 			continue
 		}
 		values[name] = spec.Masked(value)

@@ -20,9 +20,7 @@ import (
 // showSettings are the settings of the functions that show needs.
 type showSettings struct {
 	Attempts config.Attempts
-	Effects  struct {
-		Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
-	}
+	config.Pause
 }
 
 // NewShow makes opledger show.
@@ -49,7 +47,7 @@ func NewShow(outside terminal.Environment) *cobra.Command {
 			}
 			view := phrase.EffectView{
 				Max: settings.Attempts.MaxAttempts, RetryFor: settings.Attempts.RetryFor,
-				Paused: settings.Effects.Paused, Store: l.Where.Named(),
+				Paused: settings.Paused, Store: l.Where.Named(),
 			}
 			err = terminal.Repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
 				return open.WithIntentRemedy(show(cmd.Context(), w, l.Ledger, name, view, outside.JSON), name, outside)

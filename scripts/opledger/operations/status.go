@@ -21,10 +21,8 @@ import (
 
 // statusSettings are the settings of the functions that status needs.
 type statusSettings struct {
-	Passes  config.Passes
-	Effects struct {
-		Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
-	}
+	Passes config.Passes
+	config.Pause
 }
 
 // NewStatus makes opledger status.
@@ -65,7 +63,7 @@ func NewStatus(outside terminal.Environment) *cobra.Command {
 				return err
 			}
 			options := overview.Options{
-				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Effects.Paused,
+				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Paused,
 				File: l.Where.IsFile(), Rules: l.Rules,
 				StoreFlag: phrase.StoreFlag(l.Where.Named()),
 			}

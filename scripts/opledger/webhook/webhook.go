@@ -118,9 +118,7 @@ func openWebhookAdmin(ctx context.Context, outside terminal.Environment, flags w
 	admin := &webhookAdmin{outside: outside, url: settings.Endpoint.URL, kind: settings.Endpoint.Kind, flags: flags}
 	if flags.url != "" {
 		admin.url = flags.url
-		if err := config.CheckWebhookURL(flags.url); err != nil {
-			problems = append(problems, fmt.Errorf("--url: %w", err))
-		}
+		problems = append(problems, terminal.Prefixed("--url", config.CheckWebhookURL(flags.url)))
 	}
 	switch literal := strings.Fields(settings.Secret.Text); {
 	case flags.secret != "":
