@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -105,41 +106,35 @@ func (a *audit) auditJobs(ctx context.Context) (s JobSummary, err error) {
 
 // readResults audits the lines of a job's results.
 func (a *audit) readResults(ctx context.Context, key operation.Key, to *resultsAudit) error {
-	complete, err := files.Copy(ctx, a.ledger, a.storage, key, files.Results, to)
-	if err == nil && (!complete || len(to.rest) > 0) {
-		err = errors.New("they are not complete")
-	}
-	if err != nil {
-		return fmt.Errorf("reading the results of %s: %w", key, err)
+	content, copied := io.Pipe()
+	defer content.Close() //nolint:errcheck // it never fails, and ends the copying
+	go func() {
+		complete, err := files.Copy(ctx, a.ledger, a.storage, key, files.Results, copied)
+		if err == nil && !complete {
+			err = errors.New("they are not complete")
+		}
+		_ = copied.CloseWithError(err) // nil ends the content
+	}()
+	for line, err := range files.Scan(content) {
+		if err == nil {
+			err = to.line(line)
+		}
+		if err != nil {
+			return fmt.Errorf("reading the results of %s: %w", key, err)
+		}
 	}
 	to.end()
 	return nil
 }
 
-// A resultsAudit counts the lines that are written to it.
+// A resultsAudit counts the lines of results.
 type resultsAudit struct {
 	summary *JobSummary
 	lines   map[string]int // how often each key of the input came
 	counts  job.Counts
-	rest    []byte // of a line that is not complete
 }
 
-// Write implements io.Writer.
-func (r *resultsAudit) Write(p []byte) (int, error) {
-	r.rest = append(r.rest, p...)
-	for {
-		line, rest, whole := bytes.Cut(r.rest, []byte("\n"))
-		if !whole {
-			r.rest = bytes.Clone(r.rest)
-			return len(p), nil
-		}
-		if err := r.line(line); err != nil {
-			return 0, err
-		}
-		r.rest = rest
-	}
-}
-
+// line counts one.
 func (r *resultsAudit) line(text []byte) error {
 	var line files.Line
 	if err := json.Unmarshal(text, &line); err != nil {
