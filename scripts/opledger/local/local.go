@@ -35,9 +35,9 @@ type Options struct {
 	Make      func(context.Context, Deployment) (l *ledger.Ledger, serve func(context.Context) error, err error)
 	// MaxTime is how long the run may take; 0: DefaultMaxTime.
 	MaxTime time.Duration
-	// Keep, if not nil, gets the summary and Gemini's URL at the end of the run. Everything then
-	// keeps running until the context ends.
-	Keep func(s Summary, geminiURL string) error
+	// Ended, if not nil, gets the summary and Gemini's URL at the end of the run. Everything keeps
+	// running until it returns.
+	Ended func(s Summary, geminiURL string) error
 }
 
 // A Deployment is what the functions of a run are to be.
@@ -117,8 +117,8 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		ledger: l, receiver: receiver, sim: gemini.sim, messages: messages, wanted: o.Operations, acked: submitter.acked,
 		wantedJobs: o.Jobs.of(o.Seed), storage: jobs,
 	})
-	if err == nil {
-		err = o.keepRunning(ctx, summary, gemini.URL)
+	if err == nil && o.Ended != nil {
+		err = o.Ended(summary, gemini.URL)
 	}
 	stop()
 	return summary, errors.Join(err, <-served)
@@ -142,18 +142,6 @@ func (o Options) play(ctx context.Context, submitter *submitter, audit *audit) (
 	summary.Seed, summary.ending = o.Seed, ended
 	o.View.End()
 	return summary, err
-}
-
-// keepRunning calls Keep, if it is set, and waits until ctx ends.
-func (o Options) keepRunning(ctx context.Context, s Summary, geminiURL string) error {
-	if o.Keep == nil {
-		return nil
-	}
-	if err := o.Keep(s, geminiURL); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return nil
 }
 
 // Faster returns the settings of functions whose durations are those of production divided by

@@ -26,7 +26,7 @@ func TestLocalHarsh(t *testing.T) {
 	s, err := localFlags{}.runLocal(t.Context(), terminal.Environment{Out: io.Discard}, local.Options{
 		Operations: 60, Seed: 1, Faults: "harsh", Speed: 800,
 		View: &local.Table{W: &screen, Rows: 10, Size: func() (int, int) { return 40, 8 }},
-	}, nil)
+	})
 	if err != nil || !s.Clean() {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -59,7 +59,7 @@ func TestLocalEndsWithItsContext(t *testing.T) {
 		}
 	})
 	options := local.Options{Operations: 20, Faults: "none", Speed: 10, View: began}
-	if s, err := (localFlags{}).runLocal(ctx, terminal.Environment{Out: io.Discard}, options, nil); err == nil {
+	if s, err := (localFlags{}).runLocal(ctx, terminal.Environment{Out: io.Discard}, options); err == nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -70,7 +70,7 @@ func TestLocalClosesItsPort(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	options := local.Options{Faults: "mild", View: &local.Lines{W: &out}}
-	if _, err := (localFlags{}).runLocal(t.Context(), terminal.Environment{Out: &out}, options, nil); err == nil {
+	if _, err := (localFlags{}).runLocal(t.Context(), terminal.Environment{Out: &out}, options); err == nil {
 		t.Fatal("there are no mild faults")
 	}
 	address, ok := strings.CutPrefix(strings.TrimSpace(out.String()), "watch it in a browser: http://")

@@ -103,36 +103,25 @@ func New(outside terminal.Environment) *cobra.Command {
 // run makes a run with these options, and prints its summary.
 func (f localFlags) run(ctx context.Context, outside terminal.Environment, options local.Options) error {
 	options.View = chooseView(outside)
-	printed := false
-	show := func(s local.Summary) error {
-		printed = true
-		if outside.JSON {
-			return terminal.PrintJSON(outside.Out, s)
-		}
-		return s.Print(outside.Out)
-	}
-	var stay func(local.Summary, string) error
-	if f.keep {
-		stay = func(s local.Summary, what string) error {
-			err := show(s)
-			outside.Note("%s", what)
-			return err
-		}
-	}
-	summary, err := f.runLocal(ctx, outside, options, stay)
-	if err != nil && ctx.Err() != nil {
+	summary, err := f.runLocal(ctx, outside, options)
+	switch why := summary.Unproven(); {
+	case err != nil && ctx.Err() != nil:
 		return errCutShort
+	case err != nil:
+		return err
+	case !summary.Clean():
+		return errNotClean
+	case why != "":
+		return errors.New(why)
 	}
-	if err == nil && !printed {
-		err = show(summary)
+	return nil
+}
+
+func printSummary(outside terminal.Environment, s local.Summary) error {
+	if outside.JSON {
+		return terminal.PrintJSON(outside.Out, s)
 	}
-	if err == nil && !summary.Clean() {
-		err = errNotClean
-	}
-	if why := summary.Unproven(); err == nil && why != "" {
-		err = errors.New(why)
-	}
-	return err
+	return s.Print(outside.Out)
 }
 
 func checkLocal(o local.Options, store string) error {
@@ -179,10 +168,9 @@ func chooseView(outside terminal.Environment) local.View {
 	return &local.Lines{W: outside.Out, Every: time.Second}
 }
 
-// runLocal opens what the run needs, and closes it. stay, if not nil, gets the summary and a line
-// about what keeps running until ctx ends.
+// runLocal opens what the run needs, prints its summary, and closes it, with --keep once ctx ends.
 func (f localFlags) runLocal(
-	ctx context.Context, outside terminal.Environment, o local.Options, stay func(local.Summary, string) error,
+	ctx context.Context, outside terminal.Environment, o local.Options,
 ) (_ local.Summary, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -217,11 +205,14 @@ func (f localFlags) runLocal(
 		Store: opened.store, Publisher: opened.publisher, Location: opened.where, StoreFlag: opened.flag,
 		Operator: f.operator, Log: log, Metrics: scraped,
 	})
-	if stay != nil {
-		o.Keep = func(s local.Summary, geminiURL string) error {
-			return stay(s, fmt.Sprintf("still up: the functions on %s, Gemini on %s, %s; press Ctrl-C to stop",
-				o.Functions, geminiURL, opened.access))
+	o.Ended = func(s local.Summary, geminiURL string) error {
+		if err := printSummary(outside, s); err != nil || !f.keep {
+			return err
 		}
+		outside.Note("still up: the functions on %s, Gemini on %s, %s; press Ctrl-C to stop", o.Functions, geminiURL,
+			opened.access)
+		<-ctx.Done()
+		return nil
 	}
 	return local.Run(ctx, o)
 }
