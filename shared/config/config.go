@@ -47,7 +47,7 @@ func Parse[T any](environ []string) (T, error) {
 			v.validate(&unfit)
 		}
 	}
-	l, _ := Group[Ledger](settings)
+	l := Group[Ledger](settings)
 	for _, group := range groups.Fields() {
 		if v, ok := group.Addr().Interface().(dependent); ok {
 			v.validateWith(&unfit, &l)
@@ -59,15 +59,14 @@ func Parse[T any](environ []string) (T, error) {
 	return settings, errors.Join(distinct(append(undecoded, unfit...))...)
 }
 
-// Group returns the group G of a settings struct, and whether the struct has it.
-func Group[G any](settings any) (G, bool) {
-	for _, group := range reflect.ValueOf(settings).Fields() {
-		if group, ok := group.Interface().(G); ok {
-			return group, true
+// Group returns the group G of a settings struct; the zero value where it has none.
+func Group[G any](settings any) (group G) {
+	for _, field := range reflect.ValueOf(settings).Fields() {
+		if found, ok := field.Interface().(G); ok {
+			return found
 		}
 	}
-	var none G
-	return none, false
+	return group
 }
 
 // distinct drops the repetitions of problems, since two groups may have a variable in common.

@@ -48,7 +48,7 @@ func Parse[T any](outside terminal.Environment) (T, Location, error) {
 	where, storeErr := Find(outside)
 	var topicErr error
 	where.Topic, topicErr = findTopic(outside)
-	if err := errors.Join(err, storeErr, topicErr, checkHandlers(outside, settings)); err != nil {
+	if err := errors.Join(err, storeErr, topicErr, checkHandlers(settings)); err != nil {
 		return settings, where, terminal.Usage(err)
 	}
 	return settings, where, nil
@@ -125,24 +125,13 @@ func findTopic(outside terminal.Environment) (string, error) {
 	return settings.Topic.Name, err
 }
 
-// handlerSettings are those that the effects' handlers are made of.
-type handlerSettings struct {
-	Project config.Project
-	Ledger  config.Ledger
-}
-
 // checkHandlers returns the problems that show only once the effects' handlers are made, for a
-// command with these settings. Effects that the command does not use are checked too. Settings that
-// cannot be read are reported by the command itself.
-func checkHandlers(outside terminal.Environment, command any) error {
-	var settings handlerSettings
-	var hasProject, hasLedger bool
-	settings.Project, hasProject = config.Group[config.Project](command)
-	settings.Ledger, hasLedger = config.Group[config.Ledger](command)
-	if !hasProject || !hasLedger {
-		settings, _ = config.Parse[handlerSettings](outside.Variables)
-	}
-	return effects.CheckHandlers(context.Background(), settings.Ledger.Effects, settings.Project.ID)
+// command with these settings, which have the groups Project and Ledger. Effects that the command does
+// not use are checked too. Settings that cannot be read are reported by the command itself.
+func checkHandlers(settings any) error {
+	project := config.Group[config.Project](settings)
+	planned := config.Group[config.Ledger](settings)
+	return effects.CheckHandlers(context.Background(), planned.Effects, project.ID)
 }
 
 // exists returns an error if the ledger is a file that is missing.
