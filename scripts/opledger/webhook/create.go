@@ -84,14 +84,9 @@ func (a *webhookAdmin) create(ctx context.Context, name string, o secretOutput) 
 	if err != nil {
 		return err
 	}
-	if err := checkSecret(created.Secret); err != nil {
+	version, err := a.store(ctx, created.Secret)
+	if err != nil {
 		return a.undo(ctx, created.ID, err)
-	}
-	var version string
-	if a.name != (secret.Name{}) {
-		if version, err = a.store(ctx, created.Secret); err != nil {
-			return a.undo(ctx, created.ID, err)
-		}
 	}
 	if err = a.reportCreated(created, version, o); err != nil && version == "" {
 		return a.undo(ctx, created.ID, err) // it was to be printed and not stored

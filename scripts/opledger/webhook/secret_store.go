@@ -16,9 +16,12 @@ const (
 	firstStoreWait = 500 * time.Millisecond
 )
 
-// store adds a signing secret as a new version and returns the version's name. Gemini returns a
-// secret only once, so the end of ctx does not stop it.
+// store adds a signing secret as a new version and returns the version's name. Where secrets are not
+// stored, it only checks it. Gemini returns a secret only once, so the end of ctx does not stop it.
 func (a *webhookAdmin) store(ctx context.Context, text string) (version string, err error) {
+	if err := checkSecret(text); err != nil || a.name == (secret.Name{}) {
+		return "", err
+	}
 	ctx = context.WithoutCancel(ctx)
 	wait := firstStoreWait
 	for try := range storeTries {
