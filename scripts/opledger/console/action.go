@@ -27,11 +27,11 @@ type action struct {
 	// title and happens are the question: what is asked, and what will happen.
 	title   func(subject) string
 	happens []string
-	who     bool // the operator is recorded
-	why     bool // a reason must be given, and is recorded
-	runs    bool // an effect is run
-	about   kind // what it is done to
-	command string
+	who     bool   // the operator is recorded
+	why     bool   // a reason must be given, and is recorded
+	runs    bool   // an effect is run
+	about   kind   // what it is done to
+	command string // that does the same to the NAME and the EFFECT of its subject
 	// can reports whether the state of the subject allows it.
 	can func(subject) bool
 	// do does it, and says what became of it. nil: only the terminal can, or each does it.
@@ -212,7 +212,7 @@ var operationActions = []action{
 		},
 	},
 	{
-		name: "retry", label: "Ingest it again", about: ofDelivery, command: "opledger quarantine retry DELIVERY",
+		name: "retry", label: "Ingest it again", about: ofDelivery, command: "opledger quarantine retry NAME",
 		title: func(s subject) string { return fmt.Sprintf("Ingest the delivery %s again?", s.Delivery.ID) },
 		happens: []string{
 			"This revision reads the body again. If it can, the event is applied under the delivery's own id, once.",
@@ -226,7 +226,7 @@ var operationActions = []action{
 	},
 	{
 		name: "resolve-delivery", label: "Resolve", about: ofDelivery, who: true, why: true,
-		command: "opledger quarantine resolve DELIVERY --reason 'WHY'",
+		command: "opledger quarantine resolve NAME --reason 'WHY'",
 		title:   func(s subject) string { return fmt.Sprintf("Resolve the delivery %s?", s.Delivery.ID) },
 		happens: []string{
 			"The delivery needs no operator any more. Who resolved it, when and why is recorded.",
@@ -258,46 +258,21 @@ func resolve(ctx context.Context, a *actions.Actions, s subject, d decision) (ou
 	return outcome{Words: words}, err
 }
 
-// line is the command that does the same.
+// line is the command that does the same; empty: there is none. No flag chooses the effects whose receiver is not
+// known, and with --now the command runs the dead ones of a group, too.
 func (a action) line(s subject) string {
-	delivery, intent := "", ""
-	if s.Delivery != nil {
-		delivery = s.Delivery.ID
+	if s.Group != nil && (s.Group.Receiver == "" || a.name == nowGroup && len(s.Group.Dead) > 0) {
+		return ""
 	}
-	if s.Intent != nil {
-		intent = s.Intent.CorrelationID
-	}
-	if s.Group != nil {
-		return a.groupLine(s)
-	}
-	effect := s.Effect.Name
-	if s.LeftOut != nil {
-		effect = s.LeftOut.Rule.Name
-	}
-	return strings.NewReplacer("NAME", phrase.ShellWord(string(s.Record.Key)), "EFFECT", phrase.ShellWord(effect),
-		"DELIVERY", phrase.ShellWord(delivery), "CORRELATION-ID", phrase.ShellWord(intent),
-	).Replace(a.command) + s.view.StoreFlag()
+	key, effect := s.named()
+	return strings.NewReplacer("NAME", phrase.ShellWord(key), "EFFECT", phrase.ShellWord(effect)).Replace(a.command) +
+		s.view.StoreFlag()
 }
 
 // question is the address of the page that asks whether to do it.
 func (a action) question(s subject) string {
-	key := string(s.Record.Key)
-	if s.Delivery != nil {
-		key = s.Delivery.ID
-	}
-	if s.Intent != nil {
-		key = s.Intent.CorrelationID
-	}
-	if s.Group != nil {
-		return link(askPath, "do", a.name, theKey, s.Group.Receiver, "effect", s.Group.Effect)
-	}
-	if s.PausedBy != "" {
-		return link(askPath, "do", a.name)
-	}
-	if s.LeftOut != nil {
-		key = s.LeftOut.Rule.Name
-	}
-	return link(askPath, "do", a.name, theKey, key, "effect", s.Effect.Name)
+	key, effect := s.named()
+	return link(askPath, "do", a.name, theKey, key, "effect", effect)
 }
 
 // A remedy is what can be done about a subject now.

@@ -109,7 +109,7 @@ func loadIntent(c *Console, r *request) (any, error) {
 var intentActions = []action{
 	{
 		name: "abandon-intent", label: "Abandon", about: ofIntent, who: true, why: true,
-		command: "opledger intent abandon CORRELATION-ID --reason 'WHY'",
+		command: "opledger intent abandon NAME --reason 'WHY'",
 		title:   func(s subject) string { return fmt.Sprintf("Abandon the intent %s?", s.Intent.CorrelationID) },
 		happens: []string{
 			"If nothing was submitted: the waiting ends, and no operator is needed. Who decided, when and why is recorded.",
@@ -128,7 +128,7 @@ var intentActions = []action{
 		},
 	},
 	{
-		name: "forget-intent", label: "Forget", about: ofIntent, command: "opledger intent forget CORRELATION-ID",
+		name: "forget-intent", label: "Forget", about: ofIntent, command: "opledger intent forget NAME",
 		title: func(s subject) string { return fmt.Sprintf("Delete the intent %s for good?", s.Intent.CorrelationID) },
 		happens: []string{
 			"If nothing was submitted, and nothing of it may be kept. It is deleted, and nothing brings it back.",

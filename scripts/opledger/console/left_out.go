@@ -14,7 +14,7 @@ const resolveLeftOut = "resolve-left-out"
 
 // leftOutActions are what can be done about an effect that a start left out.
 var leftOutActions = []action{{
-	name: resolveLeftOut, label: "Resolve", about: ofLeftOut, command: "opledger resolve --without EFFECT --reason 'WHY'",
+	name: resolveLeftOut, label: "Resolve", about: ofLeftOut, command: "opledger resolve --without NAME --reason 'WHY'",
 	who: true, why: true,
 	title: func(s subject) string { return "Leave out the effect " + s.LeftOut.Rule.Name + " on purpose?" },
 	happens: []string{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
@@ -26,7 +25,7 @@ const oneFirst = "One is tried first. The rest follows in groups of up to 100, w
 var groupActions = []action{
 	{
 		name: replayGroup, label: "Run them again", about: ofGroup, who: true, runs: true,
-		command: "opledger replay RECEIVER --effect EFFECT",
+		command: "opledger replay --receiver NAME --effect EFFECT",
 		title: func(s subject) string {
 			return fmt.Sprintf("Run %s of %s again?", phrase.Counted(len(s.Group.Dead), "dead effect"), s.groupName())
 		},
@@ -44,7 +43,7 @@ var groupActions = []action{
 	},
 	{
 		name: nowGroup, label: "Try them now", about: ofGroup, who: true, runs: true,
-		command: "opledger replay RECEIVER --effect EFFECT --now",
+		command: "opledger replay --receiver NAME --effect EFFECT --now",
 		title: func(s subject) string {
 			return fmt.Sprintf("Try %s of %s now?", phrase.Counted(len(s.Group.Failing), "effect"), s.groupName())
 		},
@@ -62,7 +61,7 @@ var groupActions = []action{
 	},
 	{
 		name: waiveGroup, label: "Waive them", about: ofGroup, who: true, why: true,
-		command: "opledger waive RECEIVER --effect EFFECT --reason 'WHY'",
+		command: "opledger waive --receiver NAME --effect EFFECT --reason 'WHY'",
 		title: func(s subject) string {
 			return fmt.Sprintf("Waive %s of %s?", phrase.Counted(len(s.Group.Dead), "dead effect"), s.groupName())
 		},
@@ -98,15 +97,4 @@ func (s subject) groupName() string {
 		name += " at " + phrase.Safe(s.Group.Receiver)
 	}
 	return name
-}
-
-// groupLine is the command that does the same to a group; empty: there is none. No flag chooses the effects whose
-// receiver is not known, and with --now the command runs the dead ones, too.
-func (a action) groupLine(s subject) string {
-	if a.command == "" || s.Group.Receiver == "" || a.name == nowGroup && len(s.Group.Dead) > 0 {
-		return ""
-	}
-	receiver := "--receiver " + phrase.ShellWord(s.Group.Receiver)
-	return strings.NewReplacer("RECEIVER", receiver, "EFFECT", phrase.ShellWord(s.Group.Effect)).Replace(a.command) +
-		s.view.StoreFlag()
 }

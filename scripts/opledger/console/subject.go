@@ -48,6 +48,22 @@ func (s subject) with(e ledger.Effect) subject {
 	return s
 }
 
+// named is what the address of a question, and a command, name the subject by.
+func (s subject) named() (key, effect string) {
+	switch {
+	case s.Delivery != nil:
+		return s.Delivery.ID, ""
+	case s.Group != nil:
+		return s.Group.Receiver, s.Group.Effect
+	case s.Intent != nil:
+		return s.Intent.CorrelationID, ""
+	case s.LeftOut != nil:
+		return s.LeftOut.Rule.Name, ""
+	default:
+		return string(s.Record.Key), s.Effect.Name
+	}
+}
+
 // ofOperation reports whether the subject is an operation itself.
 func (s subject) ofOperation() bool {
 	return s.Effect.Name == "" && s.Delivery == nil && s.Group == nil && s.Intent == nil &&
