@@ -120,7 +120,7 @@ var operationActions = []action{
 			"A report of another terminal state is a new conflict.",
 		},
 		can: func(s subject) bool { return s.ofOperation() && s.Record.Conflicted() },
-		do:  resolve,
+		do:  decided(recordOf, (*actions.Actions).Resolve),
 	},
 	{
 		name: "register", label: "Register it", command: "opledger register NAME",
@@ -137,7 +137,7 @@ var operationActions = []action{
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Version > 0 && s.Record.Unregistered() && !s.Record.Conflicted()
 		},
-		do: resolve,
+		do: decided(recordOf, (*actions.Actions).Resolve),
 	},
 	{
 		name: "cancel", label: "Cancel at Gemini", command: "opledger cancel NAME --reason 'WHY'", who: true, why: true,
@@ -149,7 +149,7 @@ var operationActions = []action{
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Version > 0 && !s.Record.Settled() && cancel.Supports(s.Record.Key)
 		},
-		do: decided((*actions.Actions).Cancel),
+		do: decided(keyOf, (*actions.Actions).Cancel),
 	},
 	{
 		name: "abandon", label: "Abandon", command: "opledger abandon NAME --reason 'WHY'", who: true, why: true,
@@ -162,7 +162,7 @@ var operationActions = []action{
 			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil &&
 				!s.isJob() && !s.needed()
 		},
-		do: decided((*actions.Actions).Abandon, laterEnd),
+		do: decided(keyOf, (*actions.Actions).Abandon, laterEnd),
 	},
 	{
 		name: "replay", label: "Run it again", command: "opledger replay NAME --effect EFFECT", who: true, runs: true,
@@ -233,30 +233,25 @@ var operationActions = []action{
 			"The body stays in quarantine until its retention ends.",
 		},
 		can: func(s subject) bool { return s.Delivery != nil && !s.Delivery.UnresolvedAt.IsZero() },
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.ResolveQuarantined(ctx, s.Delivery.ID, d.Decision)
-			return outcome{Words: words}, err
-		},
+		do:  decided(func(s subject) string { return s.Delivery.ID }, (*actions.Actions).ResolveQuarantined),
 	},
 }
 
-// decided is what an action does that records a decision about the operation, the job or the part; then is what
-// follows.
-func decided[T any](
-	record func(*actions.Actions, context.Context, operation.Key, ledger.Decision) (stands T, words string, err error),
+// decided is what an action does that records a decision about something of its subject; then is what follows.
+func decided[Of, Stands any](
+	of func(subject) Of,
+	record func(*actions.Actions, context.Context, Of, ledger.Decision) (stands Stands, words string, err error),
 	then ...string,
 ) func(context.Context, *actions.Actions, subject, decision) (outcome, error) {
 	return func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-		_, words, err := record(a, ctx, s.Record.Key, d.Decision)
+		_, words, err := record(a, ctx, of(s), d.Decision)
 		return outcome{Words: words, Then: then}, err
 	}
 }
 
-// resolve records that a conflict, or an operation that is not registered, is resolved.
-func resolve(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-	_, words, err := a.Resolve(ctx, s.Record, d.Decision)
-	return outcome{Words: words}, err
-}
+// keyOf is the operation, the job or the part that a decision is about, and recordOf is it as it was seen.
+func keyOf(s subject) operation.Key       { return s.Record.Key }
+func recordOf(s subject) operation.Record { return s.Record }
 
 // line is the command that does the same; empty: there is none. No flag chooses the effects whose receiver is not
 // known, and with --now the command runs the dead ones of a group, too.

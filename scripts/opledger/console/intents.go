@@ -122,10 +122,7 @@ var intentActions = []action{
 			_, decided := s.Intent.Decision()
 			return !decided
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.AbandonIntent(ctx, s.Intent.CorrelationID, d.Decision)
-			return outcome{Words: words}, err
-		},
+		do: decided(func(s subject) string { return s.Intent.CorrelationID }, (*actions.Actions).AbandonIntent),
 	},
 	{
 		name: "forget-intent", label: "Forget", about: ofIntent, command: "opledger intent forget NAME",

@@ -27,7 +27,7 @@ var jobActions = []action{
 			"Who resumed it, when and why is recorded.",
 		},
 		can: func(s subject) bool { return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Held() },
-		do:  decided((*actions.Actions).Resume),
+		do:  decided(keyOf, (*actions.Actions).Resume),
 	},
 	{
 		name: pauseJob, label: "Pause the job", command: "opledger pause NAME --reason 'WHY'", who: true, why: true,
@@ -41,7 +41,7 @@ var jobActions = []action{
 			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Starts() &&
 				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
 		},
-		do: decided((*actions.Actions).Pause),
+		do: decided(keyOf, (*actions.Actions).Pause),
 	},
 	{
 		name: cancelJob, label: "Cancel the job", command: "opledger cancel NAME --reason 'WHY'", who: true, why: true,
@@ -55,7 +55,7 @@ var jobActions = []action{
 			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Cancelled == nil &&
 				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
 		},
-		do: decided((*actions.Actions).Cancel),
+		do: decided(keyOf, (*actions.Actions).Cancel),
 	},
 	{
 		name: redrive, label: "Redrive", command: "opledger redrive NAME --reason 'WHY'", who: true, why: true,
@@ -72,7 +72,7 @@ var jobActions = []action{
 			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Phase == job.Ended && s.Job.Counts.NotDone() > 0 &&
 				len(s.Job.RedrivenBy) == 0
 		},
-		do: decided((*actions.Actions).Redrive, "The page of this job leads to it."),
+		do: decided(keyOf, (*actions.Actions).Redrive, "The page of this job leads to it."),
 	},
 	{
 		name: release, label: "Release", command: "opledger release NAME --reason 'WHY'", who: true, why: true,
@@ -85,7 +85,7 @@ var jobActions = []action{
 		can: func(s subject) bool {
 			return s.ofOperation() && s.isPart() && s.Part.State == job.Started && s.Part.Released == nil
 		},
-		do: decided((*actions.Actions).Release),
+		do: decided(keyOf, (*actions.Actions).Release),
 	},
 }
 

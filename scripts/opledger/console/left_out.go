@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
@@ -22,10 +21,7 @@ var leftOutActions = []action{{
 		"Operations that ended without it stay without it, unless opledger replay plans it for them.",
 	},
 	can: func(s subject) bool { return s.LeftOut != nil && s.LeftOut.Resolved == nil },
-	do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-		_, words, err := a.ResolveLeftOut(ctx, s.LeftOut.Rule.Name, d.Decision)
-		return outcome{Words: words}, err
-	},
+	do:  decided(func(s subject) string { return s.LeftOut.Rule.Name }, (*actions.Actions).ResolveLeftOut),
 }}
 
 // leftOutLink is the list of the operations that ended without an effect.
