@@ -293,7 +293,7 @@ func (c *Console) remedies(s subject) (all []remedy) {
 		}
 		if c.allows(a) {
 			r.Address = a.question(s)
-			if a.runs && c.overrides(s.view.Paused) {
+			if a.runs && s.view.Paused && c.overrides() {
 				r.Explains += " Effects are paused, and this process runs it all the same."
 			}
 		}

@@ -95,7 +95,7 @@ func (c *Console) ask(r *request, form url.Values) (question, action, subject, e
 			return q, a, s, err
 		}
 	}
-	if a.each != nil && q.Warning != "" && !c.overrides(true) {
+	if a.each != nil && q.Warning != "" && !c.overrides() {
 		q.Over, q.Title = true, "Not now"
 		return q, a, s, stale{errors.New(q.Warning + " No receiver can be tried until then")}
 	}
@@ -108,11 +108,11 @@ func (c *Console) ask(r *request, form url.Values) (question, action, subject, e
 
 // pauseWarning says what becomes of an effect that is run again while effects are paused elsewhere.
 func (c *Console) pauseWarning(r *request) (string, error) {
-	paused, by, err := c.pause(r)
+	by, err := c.pause(r)
 	switch {
-	case !paused:
+	case by == "":
 		return "", err
-	case c.overrides(paused):
+	case c.overrides():
 		return "Effects are paused (" + by + "). This process runs it all the same. It does not " +
 			"keep the pause.", err
 	default:
@@ -122,10 +122,7 @@ func (c *Console) pauseWarning(r *request) (string, error) {
 
 // overrides reports whether this process runs what an action starts, although effects are paused
 // elsewhere.
-func (c *Console) overrides(paused bool) bool {
-	given := c.options.Actions
-	return paused && given != nil && given.Overrides
-}
+func (c *Console) overrides() bool { return c.options.Actions != nil && c.options.Actions.Overrides }
 
 // subject reads what an action is to be done to, and returns the address of its page.
 func (c *Console) subject(r *request, a action, key, effect string) (subject, string, error) {
@@ -149,10 +146,8 @@ func (c *Console) subject(r *request, a action, key, effect string) (subject, st
 		s.LeftOut = &effect
 		return s, leftOutLink(key), err
 	case ofPause:
-		paused, by, err := c.pause(r)
-		if paused {
-			s.PausedBy = by
-		}
+		by, err := c.pause(r)
+		s.PausedBy = by
 		return s, "/console/effects", err
 	case ofOperation:
 	}

@@ -54,8 +54,8 @@ func loadEffects(c *Console, r *request) (any, error) {
 			p.Rows = append(p.Rows, due.Effect)
 		}
 		p.Broken, p.pager = page.Broken, r.pager("/console/effects", page.Next)
-		paused, by, pauseErr := c.pause(r)
-		if paused {
+		by, pauseErr := c.pause(r)
+		if by != "" {
 			p.Paused, p.Unpause = by, c.unpause(r, by)
 		}
 		return p, errors.Join(err, pauseErr)

@@ -59,8 +59,8 @@ func loadOperation(c *Console, r *request) (any, error) {
 		key = found[0]
 	}
 	view := c.view(r)
-	paused, _, pauseErr := c.pause(r)
-	view.Paused = paused
+	by, pauseErr := c.pause(r)
+	view.Paused = by != ""
 	story, itself, err := c.story(r, key, view)
 	if err != nil {
 		return nil, err

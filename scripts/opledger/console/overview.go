@@ -237,7 +237,7 @@ func (c *Console) attention(o overview.Overview, s overview.Section) (all []atte
 		case overview.AboutDead:
 			a.Tone, a.Of, a.Groups = phrase.Bad, o.Dead.Of(), failureGroups(o.Dead.Errors, false, deadAddress)
 		case overview.AboutPause:
-			a.Detail = c.pausedBy(o)
+			a.Detail = pausedBy(o.LastPass, o.At)
 		case overview.AboutLeftOut:
 			a.Link = leftOutLink(problem.Effect)
 		case overview.AboutFailing:
@@ -254,14 +254,15 @@ func (c *Console) attention(o overview.Overview, s overview.Section) (all []atte
 }
 
 // pausedBy says how it is known that effects are paused.
-func (c *Console) pausedBy(o overview.Overview) string {
+func pausedBy(last ledger.Pass, now time.Time) string {
 	switch {
-	case o.LastPass.Effects == ledger.EffectsPaused && o.LastPass.IsZero():
+	case last.Effects != ledger.EffectsPaused:
+		return pausedByProcess
+	case last.IsZero():
 		return "since opledger serve was started"
-	case o.LastPass.Effects == ledger.EffectsPaused:
-		return "as the last pass saw it, " + phrase.Relative(o.LastPass.Ended, o.At)
+	default:
+		return "as the last pass saw it, " + phrase.Relative(last.Ended, now)
 	}
-	return pausedByProcess
 }
 
 // pausedByProcess says that the ledger does not say it.

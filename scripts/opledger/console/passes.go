@@ -72,15 +72,13 @@ func (c *Console) unpause(r *request, by string) []remedy {
 	}}
 }
 
-// pause returns whether effects are paused, as far as it is known, and who says so.
-func (c *Console) pause(r *request) (paused bool, by string, err error) {
+// pause returns who says that effects are paused, as far as it is known; empty: they are not.
+func (c *Console) pause(r *request) (by string, err error) {
 	last, now, err := c.ledger.Passes.Last(r)
-	o := overview.Overview{At: now, LastPass: last}
-	paused = c.pausedHere() || last.Effects == ledger.EffectsPaused
-	if paused {
-		by = c.pausedBy(o)
+	if c.pausedHere() || last.Effects == ledger.EffectsPaused {
+		by = pausedBy(last, now)
 	}
-	return paused, by, err
+	return by, err
 }
 
 // outcomes say in words how a pass ended.

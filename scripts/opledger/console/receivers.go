@@ -58,12 +58,12 @@ func loadReceivers(c *Console, r *request) (any, error) {
 	if p.Open, err = c.ledger.Effects.CountOpen(r); err != nil {
 		return nil, err
 	}
-	paused, by, err := c.pause(r)
-	if paused {
+	by, err := c.pause(r)
+	if by != "" {
 		p.Paused, p.Unpause = by, c.unpause(r, by)
 	}
 	view := c.view(r)
-	view.Paused = paused
+	view.Paused = by != ""
 	for _, group := range all.Groups {
 		if p.Only != "" && group.Receiver != p.Only {
 			continue

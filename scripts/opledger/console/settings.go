@@ -22,7 +22,7 @@ func loadSettings(c *Console, r *request) (any, error) {
 	switch {
 	case last.Effects == ledger.EffectsPaused && !here:
 		p.Differs = says + "paused. For this process they are not."
-		if c.overrides(true) {
+		if c.overrides() {
 			p.Differs += " What this console starts again runs in spite of the pause."
 		}
 	case last.Effects == ledger.EffectsRunning && here:
