@@ -30,13 +30,14 @@ type runs struct {
 	known []*groupRun // the oldest first
 }
 
-// A groupRun is one of them. runs.mu guards what changes.
+// A groupRun is one of them, which run.html shows. runs.mu guards what changes.
 type groupRun struct {
-	number, title string
-	began         time.Time
-	progress      actions.Progress
-	over          bool
-	err           error
+	number   string
+	Title    string
+	Began    time.Time
+	Progress actions.Progress
+	Over     bool
+	err      error // why it ended before the end
 }
 
 func newRuns() *runs {
@@ -52,7 +53,7 @@ func (r *runs) close() {
 
 // start begins an action on a group, and returns the address of its page.
 func (r *runs) start(given *actions.Actions, a action, s subject, d decision, now time.Time) string {
-	one := &groupRun{number: d.Question, title: strings.TrimSuffix(a.title(s), "?"), began: now}
+	one := &groupRun{number: d.Question, Title: strings.TrimSuffix(a.title(s), "?"), Began: now}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known = append(r.known[max(0, len(r.known)-mostRuns+1):], one)
@@ -60,11 +61,11 @@ func (r *runs) start(given *actions.Actions, a action, s subject, d decision, no
 		err := a.each(r.ctx, given, s, d, func(p actions.Progress) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			one.progress = p
+			one.Progress = p
 		})
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		one.over, one.err = true, err
+		one.Over, one.err = true, err
 	})
 	return link(runPath, theKey, one.number)
 }
@@ -81,44 +82,42 @@ func (r *runs) find(number string) (groupRun, bool) {
 	return groupRun{}, false
 }
 
-// runPage is what run.html shows.
-type runPage struct {
-	Title    string
-	Began    time.Time
-	Progress actions.Progress
-	Unknown  int // that were asked for, and whose outcome is not known
-	Left     int
-	Over     bool
-	Error    string // why it ended before the end
-}
-
 func loadRun(c *Console, r *request) (any, error) {
 	one, found := c.runs.find(r.query.Get(theKey))
 	if !found {
 		return nil, bad("key: this process knows no such run: it was begun by another, or long ago. What it has not " +
 			"done is among the receivers")
 	}
-	p := runPage{Title: one.title, Began: one.began, Progress: one.progress, Over: one.over}
-	p.Unknown, p.Left = p.Progress.Sent-p.Progress.Tried, p.Progress.Total-p.Progress.Sent
-	if one.err != nil {
-		p.Error = phrase.Sentence(phrase.Readable(one.err.Error()))
-	}
-	return p, nil
+	return one, nil
 }
 
 // PageTitle is what the run does, not its number.
-func (p runPage) PageTitle() string { return p.Title }
+func (g groupRun) PageTitle() string { return g.Title }
+
+// Unknown counts those that were asked for, and whose outcome is not known.
+func (g groupRun) Unknown() int { return g.Progress.Sent - g.Progress.Tried }
+
+// Left counts those that were not asked for.
+func (g groupRun) Left() int { return g.Progress.Total - g.Progress.Sent }
+
+// Stopped says why the run ended before the end; empty: it did not.
+func (g groupRun) Stopped() string {
+	if g.err == nil {
+		return ""
+	}
+	return phrase.Sentence(phrase.Readable(g.err.Error()))
+}
 
 // State says how far the run is, in a few words.
-func (p runPage) State() string {
-	switch {
-	case !p.Over && p.Progress.Total == 0: // it is being read what there is to try
+func (g groupRun) State() string {
+	switch p := g.Progress; {
+	case !g.Over && p.Total == 0: // it is being read what there is to try
 		return "It begins: none was tried yet"
-	case !p.Over:
-		return fmt.Sprintf("%d of %d were tried", p.Progress.Tried, p.Progress.Total)
-	case p.Error != "":
-		return fmt.Sprintf("Stopped after %d of %d", p.Progress.Tried, p.Progress.Total)
+	case !g.Over:
+		return fmt.Sprintf("%d of %d were tried", p.Tried, p.Total)
+	case g.err != nil:
+		return fmt.Sprintf("Stopped after %d of %d", p.Tried, p.Total)
 	default:
-		return fmt.Sprintf("Ended: %d of %d are done", p.Progress.Done, p.Progress.Total)
+		return fmt.Sprintf("Ended: %d of %d are done", p.Done, p.Total)
 	}
 }
