@@ -132,9 +132,8 @@ func loadParts(c *Console, r *request) (any, error) {
 		return nil, err
 	}
 	page, err := c.ledger.Jobs.Parts(r, key, after, c.options.Parts)
-	p := partsPage{Job: key, listPage: listPage[partRow]{Rows: c.partRows(r, page.Items, ownTurn), Broken: page.Broken}}
-	if page.Next.Path != "" {
-		p.Next = link(partsPath, theKey, string(key), "after", phrase.Cursor(page.Next))
-	}
-	return p, err
+	return partsPage{Job: key, listPage: listPage[partRow]{
+		Rows: c.partRows(r, page.Items, ownTurn), Broken: page.Broken,
+		pager: r.pager(partsPath, page.Next, theKey, string(key)),
+	}}, err
 }

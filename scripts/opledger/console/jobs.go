@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
@@ -69,9 +68,7 @@ func loadJobs(c *Console, r *request) (any, error) {
 	if err != nil {
 		return p, err
 	}
-	if p.Broken = page.Broken; page.Next.Path != "" {
-		p.Next = link(jobsPath, "show", p.Show, "after", phrase.Cursor(page.Next))
-	}
+	p.Broken, p.pager = page.Broken, r.pager(jobsPath, page.Next, "show", p.Show)
 	err = p.read(c, r, page.Items)
 	if p.Show == "standing" {
 		p.Rows = slices.DeleteFunc(p.Rows, func(row jobRow) bool { return row.Standing == nil })

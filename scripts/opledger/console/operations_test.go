@@ -115,14 +115,6 @@ func TestPreviousPage(t *testing.T) {
 		w.register(operation.Key(fmt.Sprintf("batches/n%03d", i)), "", "")
 		w.pass(time.Second)
 	}
-	follow := func(page, name string) string {
-		t.Helper()
-		before, _, found := strings.Cut(page, `">`+name+`</a>`)
-		if !found {
-			return ""
-		}
-		return html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):])
-	}
 	first := w.get(operationsPath).Body.String()
 	if follow(first, "Previous page") != "" {
 		t.Error("there is a page before the first")
@@ -138,4 +130,13 @@ func TestPreviousPage(t *testing.T) {
 	if forth := follow(back, "Next page"); forth != follow(second, "Next page") {
 		t.Errorf("%s", forth)
 	}
+}
+
+// follow returns where the link with that name leads to; empty: the page has none.
+func follow(page, name string) string {
+	before, _, found := strings.Cut(page, `">`+name+`</a>`)
+	if !found {
+		return ""
+	}
+	return html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):])
 }
