@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
-	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -20,7 +19,7 @@ var functions = template.FuncMap{
 	"span":      phrase.Span,
 	"took":      func(from, to time.Time) string { return phrase.Took(to.Sub(from)) },
 	"state":     phrase.State,
-	"tone":      tone,
+	"tone":      phrase.StateTone,
 	"status":    phrase.StatusTone,
 	"condition": phrase.Condition,
 	"conflict":  phrase.Conflict,
@@ -34,9 +33,9 @@ var functions = template.FuncMap{
 	"playbook":  playbookAddress,
 	"path":      operationAddress,
 	"json":      indented,
-	"short":     short,
+	"short":     operation.Key.ID,
 	"table":     newTable,
-	"before":    func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
+	"before":    func(key operation.Key) string { return strings.TrimSuffix(string(key), key.ID()) },
 	"count":     phrase.Counted,
 	"view":      func(now time.Time, data any) main { return main{Now: now, Data: data} },
 	"number":    phrase.Number,
@@ -80,20 +79,6 @@ func ago(now, t time.Time) template.HTML {
 		t.UTC().Format(time.RFC3339Nano), phrase.LocalTime(t), t.UTC().Format("15:04:05"), phrase.Relative(t, now)))
 }
 
-// tone is the tone of a state: also of a job's phase, and of a part's state.
-func tone(state any) phrase.Tone {
-	switch state {
-	case job.Splitting, job.Running, job.Finishing, job.Starting, job.Started:
-		return phrase.Busy
-	case job.Collected, job.Consumed:
-		return phrase.Good
-	case job.Refused, job.Dropped, job.Released:
-		return phrase.Warn
-	default:
-		return phrase.StateTone(state)
-	}
-}
-
 // whyPending says why an operation is still waited for. How far a job is costs a read of its own.
 func whyPending(r operation.Record, now time.Time, store string) string {
 	switch {
@@ -118,15 +103,6 @@ func link(path string, pairs ...string) string {
 		return path
 	}
 	return path + "?" + query.Encode()
-}
-
-// short is the id of an operation without its collection.
-func short(key operation.Key) string {
-	_, id, found := strings.Cut(string(key), "/")
-	if !found {
-		return string(key)
-	}
-	return id
 }
 
 // indented is v as JSON, for a person.

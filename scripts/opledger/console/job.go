@@ -136,9 +136,9 @@ func (v jobView) WordTone() phrase.Tone {
 	case v.Hold != nil:
 		return v.Standing.Tone
 	case v.Ended():
-		return tone(v.State)
+		return phrase.StateTone(v.State)
 	default:
-		return tone(v.Phase)
+		return phrase.StateTone(v.Phase)
 	}
 }
 
@@ -164,7 +164,7 @@ func (v jobView) BatchWords() string {
 }
 
 // Tone is that of the end of a job that did not succeed. A cancellation was asked for.
-func (v jobView) Tone() phrase.Tone { return tone(v.State) }
+func (v jobView) Tone() phrase.Tone { return phrase.StateTone(v.State) }
 
 // Tokens are what the results that were read have used; empty before the first.
 func (v jobView) Tokens() string { return tokens(v.Usage) }

@@ -96,13 +96,13 @@ func (c *Console) partRows(r *request, parts []ledger.StoredPart, turn string) (
 	for _, stored := range parts {
 		p := partView{stored.Part}
 		row := partRow{
-			Number: p.Number, Round: p.Round, State: p.State, Tone: tone(p.State),
+			Number: p.Number, Round: p.Round, State: p.State, Tone: phrase.StateTone(p.State),
 			Releasing: p.Released != nil && p.State != job.Released, Requests: phrase.Number(p.Requests),
 			Done: phrase.Number(p.Counts.Done), ToSend: phrase.Number(p.ToSend()), Age: p.Age(r.now),
 			Waits: p.waitWords(r.now, turn), Path: operationAddress(p.Key),
 		}
 		if p.Batch != "" {
-			row.Batch, row.BatchPath = short(p.Batch), operationAddress(p.Batch)
+			row.Batch, row.BatchPath = p.Batch.ID(), operationAddress(p.Batch)
 		}
 		s := subject{Record: operation.Record{Key: p.Key}, Part: &p.Part, view: c.view(r)}
 		if act.can(s) && c.allows(act) {

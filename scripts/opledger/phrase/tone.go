@@ -1,6 +1,7 @@
 package phrase
 
 import (
+	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -18,16 +19,19 @@ const (
 	Neutral Tone = "neutral" // everything else
 )
 
-// StateTone returns the tone of a state: an operation's, an effect's, an intent's or an item's.
+// StateTone returns the tone of a state: an operation's, an effect's, an intent's, an item's or a part's; or of a job's
+// phase.
 func StateTone(state any) Tone {
 	switch state {
-	case operation.Succeeded, ledger.EffectDone, ledger.IntentBound, ledger.ItemDone:
+	case operation.Succeeded, ledger.EffectDone, ledger.IntentBound, ledger.ItemDone, job.Collected, job.Consumed:
 		return Good
 	case operation.Failed, ledger.EffectDead, ledger.ItemFailed:
 		return Bad
-	case operation.Cancelled, operation.Expired, operation.RequiresAction, ledger.IntentAbandoned:
+	case operation.Cancelled, operation.Expired, operation.RequiresAction, ledger.IntentAbandoned,
+		job.Refused, job.Dropped, job.Released:
 		return Warn
-	case operation.Running, ledger.EffectClaimed, ledger.IntentOpen:
+	case operation.Running, ledger.EffectClaimed, ledger.IntentOpen,
+		job.Splitting, job.Running, job.Finishing, job.Starting, job.Started:
 		return Busy
 	default:
 		return Neutral
