@@ -273,21 +273,16 @@ func lastError(e ledger.Effect) string {
 // hosts are the receivers by the effects' names: of the settings, and where all errors of an effect name one,
 // of those.
 func (g *grouping) hosts() map[string]string {
-	named := map[string]map[string]bool{}
-	for _, e := range slices.Concat(g.dead, g.failing) {
-		if host := phrase.Receiver(e.LastError); host != "" {
-			rule := ledger.RuleOf(e.Name)
-			if named[rule] == nil {
-				named[rule] = map[string]bool{}
-			}
-			named[rule][host] = true
-		}
-	}
 	hosts := map[string]string{}
-	for rule, all := range named {
-		if len(all) == 1 {
-			hosts[rule] = slices.Collect(maps.Keys(all))[0]
+	for _, e := range slices.Concat(g.dead, g.failing) {
+		host, rule := phrase.Receiver(e.LastError), ledger.RuleOf(e.Name)
+		if host == "" {
+			continue
 		}
+		if before, named := hosts[rule]; named && before != host {
+			host = "" // they name several
+		}
+		hosts[rule] = host
 	}
 	maps.Copy(hosts, g.options.Hosts)
 	return hosts
