@@ -20,7 +20,7 @@ type Queue struct {
 	mu      sync.Mutex
 	refused bool            // a message, since room was last told
 	ended   <-chan struct{} // closed when Run ends; nil while it does not run
-	waiting sync.WaitGroup  // for Behind, and messages for Later
+	waiting sync.WaitGroup  // for Behind
 }
 
 const (
@@ -125,19 +125,13 @@ func (q *Queue) Behind(do func(stop <-chan struct{})) {
 
 // Later adds a message after a time, if Run runs; otherwise the sweep publishes it again.
 func (q *Queue) Later(m ledger.Message, after time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	ended := q.ended
-	if ended == nil {
-		return
-	}
-	q.waiting.Go(func() {
+	q.Behind(func(stop <-chan struct{}) {
 		timer := time.NewTimer(max(after, redelivery))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 			_ = q.Publish(context.Background(), m) // if the queue is full, the sweep publishes it again
-		case <-ended:
+		case <-stop:
 		}
 	})
 }
