@@ -47,10 +47,12 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 	if err != nil {
 		return nil, nil, err
 	}
-	var open []job.Part
+	var open, closed []ledger.StoredPart
 	for _, p := range page.Items {
 		if p.State.Open() {
-			open = append(open, p.Part)
+			open = append(open, p)
+		} else {
+			closed = append(closed, p)
 		}
 	}
 	running, err := c.ledger.Jobs.Running(r)
@@ -62,8 +64,7 @@ func (c *Console) viewJob(r *request, s subject) (*jobView, []ledger.Broken, err
 	if err := c.readSaid(r, v); err != nil {
 		return v, page.Broken, err
 	}
-	slices.SortStableFunc(page.Items, func(a, b ledger.StoredPart) int { return closed(a.Part) - closed(b.Part) })
-	v.Parts = c.partRows(r, page.Items, v.turn())
+	v.Parts = c.partRows(r, slices.Concat(open, closed), v.turn()) // what an operator can still change comes first
 	if many {
 		v.AllParts = link(partsPath, theKey, string(j.Key))
 		if v.More = page.Next.Path != ""; v.More { // what is not read is taken for planned
@@ -85,14 +86,6 @@ func (v jobView) turn() string {
 	default:
 		return ownTurn
 	}
-}
-
-// closed is 0 of an open part, and 1 of any other: what an operator can still change comes first.
-func closed(p job.Part) int {
-	if p.State.Open() {
-		return 0
-	}
-	return 1
 }
 
 // readSaid reads what Gemini said to the step that the job waits for.

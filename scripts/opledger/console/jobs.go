@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -115,15 +114,13 @@ func (c *Console) jobRow(
 	if err != nil {
 		return row, nil, unlessExpired(err)
 	}
-	var open []job.Part
+	var open []ledger.StoredPart
 	if !rec.Settled() {
 		page, err := c.ledger.Jobs.OpenParts(r, rec.Key, ledger.Cursor{}, c.options.OpenParts)
 		if err != nil {
 			return row, nil, err
 		}
-		for _, part := range page.Items {
-			open = append(open, part.Part)
-		}
+		open = page.Items
 	}
 	row.jobView, row.Planned = newJobView(progress.Of(j.Job, rec, open, running), store), true
 	row.Batches.Running = running.Of(rec.Key)

@@ -60,21 +60,19 @@ func (o *Overview) readStopped(ctx context.Context, l ledger.Reading, rec operat
 		o.Broken = append(o.Broken, unreadable)
 		return nil
 	}
+	if errors.Is(err, ledger.ErrNoJob) {
+		return nil
+	}
 	if err != nil {
-		if errors.Is(err, ledger.ErrNoJob) {
-			return nil
-		}
 		return err
 	}
-	var open []job.Part
+	var open []ledger.StoredPart
 	if !j.Held() {
 		page, err := l.Jobs.OpenParts(ctx, rec.Key, ledger.Cursor{}, 1)
 		if err != nil {
 			return err
 		}
-		for _, part := range page.Items {
-			open = append(open, part.Part)
-		}
+		open = page.Items
 	}
 	p := progress.Of(j.Job, rec, open, ledger.RunningBatches{})
 	o.stopped(p)

@@ -111,15 +111,11 @@ func Read(ctx context.Context, l ledger.Reading, key operation.Key) (Progress, e
 	if len(page.Broken) > 0 {
 		return Progress{}, fmt.Errorf("reading a job's progress: %w", page.Broken[0])
 	}
-	open := make([]job.Part, len(page.Items))
-	for i, p := range page.Items {
-		open[i] = p.Part
-	}
 	running, err := l.Jobs.Running(ctx)
 	if err != nil {
 		return Progress{}, fmt.Errorf("reading a job's progress: %w", err)
 	}
-	p := Of(j.Job, rec, open, running)
+	p := Of(j.Job, rec, page.Items, running)
 	if page.Next != (ledger.Cursor{}) { // those behind wait; parts that were dropped or released are among them
 		p.Batches.Planned = p.Batches.Total - p.Batches.Done - p.Batches.Running
 	}
@@ -128,7 +124,9 @@ func Read(ctx context.Context, l ledger.Reading, key operation.Key) (Progress, e
 
 // Of returns the progress of a job with a record and with open parts, beside what runs of all jobs. The record may be
 // zero: it has expired.
-func Of(j job.Job, rec operation.Record, open []job.Part, running ledger.RunningBatches) Progress {
+func Of(
+	j job.Job, rec operation.Record, open []ledger.StoredPart, running ledger.RunningBatches,
+) Progress {
 	p := Progress{
 		Key: j.Key, State: rec.State, Phase: j.Phase, JobKind: j.JobKind, Options: j.Options, Input: j.Input,
 		Batches: Batches{Total: j.Parts, Done: j.Batches, Twins: j.Twins},
@@ -146,7 +144,7 @@ func Of(j job.Job, rec operation.Record, open []job.Part, running ledger.Running
 		p.Gathered += g.Requests
 	}
 	for _, part := range open {
-		p.add(part)
+		p.add(part.Part)
 	}
 	if p.Price = j.Price; p.Price != nil {
 		p.EstimatedCost = p.Price.Cost(p.Usage)
@@ -167,12 +165,12 @@ func Of(j job.Job, rec operation.Record, open []job.Part, running ledger.Running
 }
 
 // lacks says what the next batch of the job lacks. It has lacked it since the job's last step.
-func (p *Progress) lacks(want ledger.Want, open []job.Part, running ledger.RunningBatches) {
+func (p *Progress) lacks(want ledger.Want, open []ledger.StoredPart, running ledger.RunningBatches) {
 	w := &Waiting{Reason: want.For, Since: p.SteppedAt, Used: int64(len(running.Parts)), Most: want.Most}
 	if want.For == job.WaitsForTokens {
 		w.Used, w.Model, w.Tokens = running.Reserved(want.Model), want.Model, want.Tokens
 	}
-	if i := slices.IndexFunc(open, func(part job.Part) bool { return part.State == job.Planned }); i >= 0 {
+	if i := slices.IndexFunc(open, func(p ledger.StoredPart) bool { return p.State == job.Planned }); i >= 0 {
 		w.Part = open[i].Key
 	}
 	p.Waiting = w
