@@ -59,8 +59,7 @@ func (o *Overview) judgeLeftOut(options Options, add adder) {
 			command, words = "replay --without "+name, effect.endedWords()+": the command plans it for them"
 		}
 		add(true, AboutLeftOut, command, "%s; where that is meant, opledger resolve --without %s%s --reason TEXT ends this",
-			words, name, options.StoreFlag)
-		o.Problems[len(o.Problems)-1].Effect = effect.Rule.Name
+			words, name, options.StoreFlag).Effect = effect.Rule.Name
 	}
 }
 

@@ -41,15 +41,14 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 		o.latePass(interval))
 	switch last.Outcome {
 	case ledger.PassFailed:
-		add(true, AboutPasses, "reconcile", "the last pass could not read the ledger: %s", phrase.Safe(last.Error))
-		o.instead("ledger-errors")
+		add(true, AboutPasses, "reconcile", "the last pass could not read the ledger: %s",
+			phrase.Safe(last.Error)).Playbook = "ledger-errors"
 	case ledger.PassErrors:
 		if o.Serve.cannotWrite() && o.passUnwritten() {
 			break // judgeUnperformable says it beneath the cause
 		}
 		add(true, AboutPasses, "reconcile", "the last pass could not handle %s, first: %s",
-			phrase.Counted(last.Errors, "document"), phrase.Safe(last.Error))
-		o.instead("reconcile-errors")
+			phrase.Counted(last.Errors, "document"), phrase.Safe(last.Error)).Playbook = "reconcile-errors"
 	case ledger.PassDone, ledger.PassMore: // a backlog shows among the due operations
 	}
 	switch last.Webhook {
@@ -67,8 +66,7 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 		if among := wrong.Among(); among != "" {
 			words += "; " + phrase.Safe(among)
 		}
-		add(true, AboutWebhook, "webhook check", "%s", words)
-		o.instead("wrong-secret")
+		add(true, AboutWebhook, "webhook check", "%s", words).Playbook = "wrong-secret"
 	}
 }
 

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -83,16 +84,16 @@ var playbooks = map[string]string{
 // needsVariables ends the words of a problem of a file's ledger whose command no serve answers.
 const needsVariables = "; the command needs the variables of serve"
 
-// An adder adds a problem, if it is one.
-type adder func(is bool, about, command, format string, args ...any)
+// An adder adds a problem, if it is one, and returns it for what is particular to it, until the next is added.
+type adder func(is bool, about, command, format string, args ...any) *Problem
 
 // adding returns an adder to a list. A command that is empty stays so, and one that reads no ledger names none.
 func adding(list *[]Problem, options Options) adder {
-	return func(is bool, about, command, format string, args ...any) {
-		if !is {
-			return
-		}
+	return func(is bool, about, command, format string, args ...any) *Problem {
 		p := Problem{About: about, Words: fmt.Sprintf(format, args...), Playbook: playbooks[about]}
+		if !is {
+			return &p
+		}
 		if command != "" {
 			p.Command = "opledger " + command
 		}
@@ -104,6 +105,7 @@ func adding(list *[]Problem, options Options) adder {
 			p.Words += needsVariables
 		}
 		*list = append(*list, p)
+		return &(*list)[len(*list)-1]
 	}
 }
 
@@ -119,13 +121,11 @@ func (o *Overview) judge(options Options) {
 	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
 	for _, stopped := range o.Jobs.Stopped {
 		add(true, AboutJobs, show(stopped.Key), "the job %s goes no further: %s", phrase.Safe(string(stopped.Key)),
-			stopped.Why)
-		o.Problems[len(o.Problems)-1].Operation = stopped.Key
+			stopped.Why).Operation = stopped.Key
 	}
 	for _, job := range o.Jobs.Unmatched {
 		add(true, AboutUnmatched, "results "+phrase.ShellWord(string(job.Key))+" --kind unmatched", "the job %s has %s",
-			phrase.Safe(string(job.Key)), job.Words)
-		o.Problems[len(o.Problems)-1].Operation = job.Key
+			phrase.Safe(string(job.Key)), job.Words).Operation = job.Key
 	}
 	o.judgeUnperformable(interval, late, add)
 	o.judgeLeftOut(options, add)
@@ -135,9 +135,9 @@ func (o *Overview) judge(options Options) {
 	o.judgeRefused(add)
 	add(late(o.Pending.DueSince) && !o.Serve.stuck(), AboutPending, "list --pending",
 		"a look-up is due for %s: do the scheduled passes run?", o.since(o.Pending.DueSince))
-	add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())
-	if n := o.Pending.Late.N; n > 0 && o.Pending.Missing == n {
-		o.instead("missing")
+	pending := add(o.Pending.Late.N > 0, AboutLate, "list --late", "%s", o.lateWords())
+	if o.Pending.Missing == o.Pending.Late.N {
+		pending.Playbook = "missing"
 	}
 	add(o.Conflicts.N > 0, AboutConflicts, "list --conflict", "%s that ended in two ways within the last week",
 		plural(o.Conflicts.Total, "operation"))
@@ -163,22 +163,22 @@ func (o *Overview) note(options Options, late func(time.Time) bool, add adder) {
 	add(o.PausedHere, AboutPause, "", "OPLEDGER_EFFECTS_PAUSED is true here, and the ledger says that effects are run: "+
 		"unset OPLEDGER_EFFECTS_PAUSED here")
 	for _, paused := range o.Jobs.Paused {
-		add(true, AboutJobs, show(paused.Key), "the job %s goes no further: %s", phrase.Safe(string(paused.Key)), paused.Why)
-		o.Notes[len(o.Notes)-1].Operation = paused.Key
+		add(true, AboutJobs, show(paused.Key), "the job %s goes no further: %s", phrase.Safe(string(paused.Key)),
+			paused.Why).Operation = paused.Key
 	}
 	o.noteUndelivered(add)
 	if missing := o.Pending.MissingLately; missing.Count > 0 {
 		add(true, AboutPending, show(missing.First), "Gemini does not know %s, for %s, and is asked again",
-			AtLeast(missing.Partial, phrase.Counted(missing.Count, "pending operation")), o.since(missing.Since))
-		o.Notes[len(o.Notes)-1].Playbook = "missing"
+			AtLeast(missing.Partial, phrase.Counted(missing.Count, "pending operation")),
+			o.since(missing.Since)).Playbook = "missing"
 	}
 	if n := o.Effects.FailingLately; n > 0 {
-		add(true, AboutFailing, show(o.Effects.FailingFirst), "%s failed at the last attempt, and will be tried again",
+		failing := add(true, AboutFailing, show(o.Effects.FailingFirst),
+			"%s failed at the last attempt, and will be tried again",
 			AtLeast(o.Effects.Partial, phrase.Counted(n, "effect")))
-		last := &o.Notes[len(o.Notes)-1]
-		last.Playbook, last.Detail = "effects-failing", failingDetail(o.Effects.Errors, o.Effects.Partial)
+		failing.Playbook, failing.Detail = "effects-failing", failingDetail(o.Effects.Errors, o.Effects.Partial)
 		if groups := o.Effects.Errors; len(groups) == 1 {
-			last.Receiver = phrase.Receiver(groups[0].Failure)
+			failing.Receiver = phrase.Receiver(groups[0].Failure)
 		}
 	}
 }
@@ -195,9 +195,6 @@ func failingDetail(errors []phrase.FailureGroup, partial bool) string {
 	return "the last error of " + AtLeast(partial, phrase.Number(int64(most.Count))) + " of them: " + most.Failure
 }
 
-// instead names another playbook than the usual one for the problem that was just added.
-func (o *Overview) instead(playbook string) { o.Problems[len(o.Problems)-1].Playbook = playbook }
-
 // judgeEffects adds what an operator must do about effects that wait: nothing in a planned pause that is
 // short, as in any short wait.
 func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add adder) {
@@ -211,11 +208,10 @@ func (o *Overview) judgeEffects(options Options, late func(time.Time) bool, add 
 		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)
 	long := o.Effects.Long
 	if long.N > 0 {
-		add(true, AboutFailing, show(long.Operation), "%s failing for %s: %s", plural(long.Total, "effect"),
+		failing := add(true, AboutFailing, show(long.Operation), "%s failing for %s: %s", plural(long.Total, "effect"),
 			o.since(long.Since), phrase.Readable(long.Error))
-		last := &o.Problems[len(o.Problems)-1]
-		if last.Receiver = phrase.Receiver(long.Error); len(long.Errors) > 1 {
-			last.Detail = failingDetail(long.Errors, long.Partial)
+		if failing.Receiver = phrase.Receiver(long.Error); len(long.Errors) > 1 {
+			failing.Detail = failingDetail(long.Errors, long.Partial)
 		}
 	}
 	for _, unknown := range o.Effects.Unknown {
@@ -238,11 +234,9 @@ func (o *Overview) judgeAnswers(add adder) {
 	if none == nil || o.Pending.N == 0 {
 		return
 	}
-	add(true, AboutGemini, "reconcile", "Gemini answered none of the last look-ups, %d in all (%s): %s", none.LookUps,
-		phrase.Safe(none.Reason), phrase.Safe(none.Error))
-	if playbook := answerPlaybooks[none.Reason]; playbook != "" {
-		o.instead(playbook)
-	}
+	problem := add(true, AboutGemini, "reconcile", "Gemini answered none of the last look-ups, %d in all (%s): %s",
+		none.LookUps, phrase.Safe(none.Reason), phrase.Safe(none.Error))
+	problem.Playbook = cmp.Or(answerPlaybooks[none.Reason], problem.Playbook)
 }
 
 // show is the command that shows an operation; of one that is not known the list.
@@ -269,14 +263,10 @@ func (o *Overview) lateWords() string {
 		return plural(late, "pending operation") + " that Gemini does not know, the oldest for " + age
 	}
 	words := plural(late, "operation") + " pending for too long, the oldest for " + age
-	switch {
-	case missing == 0:
-		return words
-	case o.Pending.Partial:
-		return fmt.Sprintf("%s; Gemini does not know at least %d of them", words, missing)
-	default:
-		return fmt.Sprintf("%s; Gemini does not know %d of them", words, missing)
+	if missing > 0 {
+		words += "; Gemini does not know " + AtLeast(o.Pending.Partial, fmt.Sprint(missing)) + " of them"
 	}
+	return words
 }
 
 func plural(t ledger.Total, thing string) string {

@@ -109,6 +109,5 @@ func (o *Overview) judgeRefused(add adder) {
 	}
 	add(true, AboutWebhook, command,
 		"the webhook refused %s in %s and accepted none, and look-ups found every completion; of the last, %s",
-		phrase.Counted(r.Count, "request"), o.since(r.Since), why)
-	o.instead("refused")
+		phrase.Counted(r.Count, "request"), o.since(r.Since), why).Playbook = "refused"
 }

@@ -110,8 +110,7 @@ func (o *Overview) judgeUnperformable(interval time.Duration, late func(time.Tim
 		if found.Unwritten && o.passUnwritten() {
 			words = append(words, "the last pass could not handle "+phrase.Counted(o.LastPass.Errors, "document"))
 		}
-		add(true, AboutSettings, "", "%s", strings.Join(words, "; "))
-		o.instead(found.Playbook)
+		add(true, AboutSettings, "", "%s", strings.Join(words, "; ")).Playbook = found.Playbook
 	}
 }
 

@@ -62,6 +62,6 @@ func (o *Overview) noteUndelivered(add adder) {
 		return
 	}
 	add(true, AboutWebhook, "webhook check", "the webhook is enabled, and look-ups found the newest %s, since %s: no "+
-		"delivery reported one", AtLeast(u.Partial, phrase.Counted(u.Count, "completion")), phrase.LocalTime(u.Since))
-	o.Notes[len(o.Notes)-1].Playbook = "undelivered"
+		"delivery reported one", AtLeast(u.Partial, phrase.Counted(u.Count, "completion")),
+		phrase.LocalTime(u.Since)).Playbook = "undelivered"
 }
