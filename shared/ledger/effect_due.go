@@ -14,12 +14,12 @@ type DueEffect struct {
 // Due returns side effects that are due, at most limit, behind after, whatever the state of
 // their operation [R5].
 func (l Effects) Due(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueEffect], error) {
-	return due(ctx, l.store, queryDue(EffectsCollection, now, after, limit), readDueEffect)
+	return find(ctx, l.store, "finding due effects", queryDue(EffectsCollection, now, after, limit), readDueEffect)
 }
 
 // Open returns open effects, due or not, at most limit, behind after, in due order.
 func (l effectsReader) Open(ctx context.Context, after Cursor, limit int) (Page[DueEffect], error) {
-	return due(ctx, l.store, queryOpen(EffectsCollection, after, limit), readDueEffect)
+	return find(ctx, l.store, "finding due effects", queryOpen(EffectsCollection, after, limit), readDueEffect)
 }
 
 func readDueEffect(doc Document) (DueEffect, error) {

@@ -47,12 +47,9 @@ func (l effectsReader) Read(ctx context.Context, names ...EffectName) ([]Effect,
 func (l effectsReader) Failing(
 	ctx context.Context, before time.Time, after Cursor, limit int,
 ) (Page[Effect], error) {
-	page, err := search(ctx, l.store, queryFailing(before, after, limit), limit, func(doc Document) (Effect, bool, error) {
+	queries := queryFailing(before, after, limit)
+	return search(ctx, l.store, "listing failing effects", queries, limit, func(doc Document) (Effect, bool, error) {
 		e, err := readEffect(doc)
 		return e, !e.FailingSince.IsZero() && !e.FailingSince.After(before), err
 	})
-	if err != nil {
-		return page, fmt.Errorf("listing failing effects: %w", err)
-	}
-	return page, nil
 }

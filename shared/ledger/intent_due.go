@@ -14,13 +14,13 @@ type DueIntent struct {
 // Due returns waiting intents that are due, at most limit, behind after: those that are to
 // be given up, and those whose operation is to be searched for.
 func (l Intents) Due(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueIntent], error) {
-	return due(ctx, l.store, queryDue(IntentsCollection, now, after, limit), readDueIntent)
+	return find(ctx, l.store, "finding due intents", queryDue(IntentsCollection, now, after, limit), readDueIntent)
 }
 
 // Waiting returns the waiting intents that are still searched for, due or not, at most
 // limit, behind after, in due order.
 func (l intentsReader) Waiting(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
-	return due(ctx, l.store, queryOpen(IntentsCollection, after, limit), readDueIntent)
+	return find(ctx, l.store, "finding due intents", queryOpen(IntentsCollection, after, limit), readDueIntent)
 }
 
 func readDueIntent(doc Document) (DueIntent, error) {

@@ -68,11 +68,7 @@ func (l itemsReader) Failed(
 }
 
 func findItems[T any](ctx context.Context, l *protocol, q Query, read func(Document) (T, error)) (Page[T], error) {
-	page, err := find(ctx, l.store, q, read)
-	if err != nil {
-		return page, fmt.Errorf("finding the items of %s by %s: %w", q.Under, q.OrderBy, err)
-	}
-	return page, nil
+	return find(ctx, l.store, fmt.Sprintf("finding the items of %s by %s", q.Under, q.OrderBy), q, read)
 }
 
 // readItem decodes an item; one that does not exist is the zero Item.

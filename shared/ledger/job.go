@@ -117,11 +117,8 @@ func (l jobsReader) OpenParts(
 func (l *protocol) parts(
 	ctx context.Context, key operation.Key, by string, after Cursor, limit int,
 ) (Page[StoredPart], error) {
-	page, err := find(ctx, l.store, queryParts(key, by, after, limit), readPart)
-	if err != nil {
-		return page, fmt.Errorf("reading the parts of %s by %s: %w", key, by, err)
-	}
-	return page, nil
+	what := fmt.Sprintf("reading the parts of %s by %s", key, by)
+	return find(ctx, l.store, what, queryParts(key, by, after, limit), readPart)
 }
 
 // Write returns the write of the job as it was changed since it was read. Every job is written through it.

@@ -129,12 +129,12 @@ func (l *protocol) advance(
 		}
 		return step, next, nil, err
 	}
-	page, err := find(ctx, l.store, queryParts(key, FieldWaiting, Cursor{}, openPart), readPart)
-	if err != nil {
-		return step, "", nil, fmt.Errorf("reading the open parts: %w", err)
+	page, err := l.parts(ctx, key, FieldWaiting, Cursor{}, openPart)
+	if err == nil && len(page.Broken) > 0 {
+		err = page.Broken[0]
 	}
-	if len(page.Broken) > 0 {
-		return step, "", nil, page.Broken[0]
+	if err != nil {
+		return step, "", nil, err
 	}
 	open := make([]job.Part, len(page.Items))
 	docs := map[operation.Key]Document{}
@@ -257,7 +257,7 @@ func (l *protocol) close(ctx context.Context, key operation.Key) (messages []Mes
 // expireParts gives the parts of a job the time at which they may be deleted.
 func (l *protocol) expireParts(ctx context.Context, key operation.Key, expire time.Time) error {
 	for after := (Cursor{}); ; {
-		page, err := find(ctx, l.store, queryParts(key, FieldCreatedAt, after, forgetPage), readPart)
+		page, err := l.parts(ctx, key, FieldCreatedAt, after, forgetPage)
 		if err != nil {
 			return err
 		}

@@ -50,10 +50,11 @@ func (l Passes) RepairDueTimes(ctx context.Context, now time.Time) (int, error) 
 		{IntentsCollection, max(maxSearchGap, s.StuckAfter), l.intentBack},
 	} {
 		for after, more := (Cursor{}), true; more; more = after.Path != "" {
-			page, err := find(ctx, l.store, queryFar(of.collection, now.Add(of.longest+s.Interval), after, farPage),
+			what := fmt.Sprintf("finding %s that are due too late", of.collection)
+			page, err := find(ctx, l.store, what, queryFar(of.collection, now.Add(of.longest+s.Interval), after, farPage),
 				func(doc Document) (Document, error) { return doc, nil })
 			if err != nil {
-				errs = append(errs, fmt.Errorf("finding %s that are due too late: %w", of.collection, err))
+				errs = append(errs, err)
 			}
 			for _, doc := range page.Items {
 				write, changes, err := of.back(doc, now)

@@ -49,19 +49,11 @@ func (d DueOperation) Name() operation.Name {
 func (l Operations) Due(
 	ctx context.Context, now time.Time, after Cursor, limit int,
 ) (Page[DueOperation], error) {
-	return due(ctx, l.store, queryDue(OperationsCollection, now, after, limit), func(doc Document) (DueOperation, error) {
+	q := queryDue(OperationsCollection, now, after, limit)
+	return find(ctx, l.store, "finding due operations", q, func(doc Document) (DueOperation, error) {
 		rec, err := l.readRecord(doc)
 		return DueOperation{Record: rec, doc: doc}, err
 	})
-}
-
-// due runs a query for due documents.
-func due[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (Page[T], error) {
-	page, err := find(ctx, store, q, read)
-	if err != nil {
-		return page, fmt.Errorf("finding due %s: %w", q.Collection, err)
-	}
-	return page, nil
 }
 
 // waitingFactor is the number of intervals between look-ups of an operation that waits for its

@@ -153,22 +153,20 @@ func (l operationsReader) List(ctx context.Context, f Filter) (Page[operation.Re
 	if f.After.Path.Collection() != EffectsCollection {
 		var err error
 		page, err = l.listOperations(ctx, f)
-		if err != nil {
-			return page, fmt.Errorf("listing operations: %w", err)
-		}
-		if !f.onlyDead() || page.Next.Path != "" {
-			return page, nil
+		if err != nil || !f.onlyDead() || page.Next.Path != "" {
+			return page, err
 		}
 		f.After = Cursor{}
 		f.Limit -= len(page.Items) + len(page.Broken)
 	}
-	alone, err := find(ctx, l.store, queryWithoutRecord(f), func(doc Document) (operation.Record, error) {
-		effect, err := readEffect(doc)
-		rec := operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}
-		return rec.WithEffect(effect.Name, effect.Status()), err
-	})
+	alone, err := find(ctx, l.store, "listing dead effects without a record", queryWithoutRecord(f),
+		func(doc Document) (operation.Record, error) {
+			effect, err := readEffect(doc)
+			rec := operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}
+			return rec.WithEffect(effect.Name, effect.Status()), err
+		})
 	if err != nil {
-		return page, fmt.Errorf("listing dead effects without a record: %w", err)
+		return page, err
 	}
 	page.Items, page.Broken = append(page.Items, alone.Items...), append(page.Broken, alone.Broken...)
 	page.Next = alone.Next
@@ -177,8 +175,9 @@ func (l operationsReader) List(ctx context.Context, f Filter) (Page[operation.Re
 
 // listOperations is List for the operations alone.
 func (l *protocol) listOperations(ctx context.Context, f Filter) (Page[operation.Record], error) {
+	const what = "listing operations"
 	if !f.Without.IsZero() {
-		page, err := find(ctx, l.store, queryList(f)[0], l.readRecord)
+		page, err := find(ctx, l.store, what, queryList(f)[0], l.readRecord)
 		page.Items = slices.DeleteFunc(page.Items, func(rec operation.Record) bool { return !f.matches(rec) })
 		return page, err
 	}
@@ -186,22 +185,19 @@ func (l *protocol) listOperations(ctx context.Context, f Filter) (Page[operation
 	if !f.Counted() {
 		chunk = max(f.Limit, minChunk)
 	}
-	return search(ctx, l.store, queryList(f), chunk, func(doc Document) (rec operation.Record, matches bool, err error) {
-		if f.leavesOut(doc) {
-			return rec, false, nil
-		}
-		rec, err = l.readRecord(doc)
-		return rec, f.matches(rec), err
-	})
+	return search(ctx, l.store, what, queryList(f), chunk,
+		func(doc Document) (rec operation.Record, matches bool, err error) {
+			if f.leavesOut(doc) {
+				return rec, false, nil
+			}
+			rec, err = l.readRecord(doc)
+			return rec, f.matches(rec), err
+		})
 }
 
 // Ends returns operations that have ended, the last to end first. Errors: the store's.
 func (l operationsReader) Ends(ctx context.Context, after Cursor, limit int) (Page[operation.Record], error) {
-	page, err := find(ctx, l.store, queryEnds(after, limit), l.readRecord)
-	if err != nil {
-		return page, fmt.Errorf("listing the newest completions: %w", err)
-	}
-	return page, nil
+	return find(ctx, l.store, "listing the newest completions", queryEnds(after, limit), l.readRecord)
 }
 
 // Count counts what List finds, in all its pages. The filter must be Counted. Errors: the

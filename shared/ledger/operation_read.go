@@ -52,9 +52,9 @@ func (l operationsReader) Find(ctx context.Context, name operation.Name) ([]oper
 // be read; the store's.
 func (l operationsReader) FindDelivery(ctx context.Context, id string) (operation.Key, error) {
 	under := func(doc Document) (Path, error) { return doc.Path.Parent(), nil }
-	page, err := find(ctx, l.store, queryDeliveries(printable(id), 1), under)
+	page, err := find(ctx, l.store, "finding the delivery "+diag.Quote(id), queryDeliveries(printable(id), 1), under)
 	if err != nil {
-		return "", fmt.Errorf("finding the delivery %s: %w", diag.Quote(id), err)
+		return "", err
 	}
 	if len(page.Items) == 0 {
 		return "", fmt.Errorf("the delivery %s: %w", diag.Quote(id), ErrNotFound)
@@ -122,10 +122,11 @@ func children[T any](
 	ctx context.Context, l *protocol, key operation.Key, collection, field string, story *Story,
 	read func(Document) (T, error),
 ) (all []T, err error) {
+	what := fmt.Sprintf("reading the %s of %s", collection, key)
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {
-		page, err := find(ctx, l.store, queryChildren(key, collection, field, after, storyPage), read)
+		page, err := find(ctx, l.store, what, queryChildren(key, collection, field, after, storyPage), read)
 		if err != nil {
-			return all, fmt.Errorf("reading the %s of %s: %w", collection, key, err)
+			return all, err
 		}
 		all, story.Broken = append(all, page.Items...), append(story.Broken, page.Broken...)
 		after = page.Next

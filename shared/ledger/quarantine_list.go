@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -24,11 +23,7 @@ func (l quarantineReader) List(ctx context.Context, f QuarantineFilter) (Page[Qu
 		q.Body = nil
 		return q, !f.Unresolved || !q.UnresolvedAt.IsZero(), err
 	}
-	page, err := search(ctx, l.store, []Query{queryQuarantined(f)}, f.Limit, read)
-	if err != nil {
-		return page, fmt.Errorf("listing the quarantine: %w", err)
-	}
-	return page, nil
+	return search(ctx, l.store, "listing the quarantine", []Query{queryQuarantined(f)}, f.Limit, read)
 }
 
 // MarkRetried records that a quarantined delivery was ingested again, and the outcome; the last

@@ -79,12 +79,14 @@ func decode[T any](d Document, path func(T) Path) (T, error) {
 	return read, nil
 }
 
-// find returns a page of a query's result. Documents that read refuses are Broken.
-func find[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (Page[T], error) {
+// find returns a page of a query's result. Documents that read refuses are Broken. what names the query in an error.
+func find[T any](
+	ctx context.Context, store Store, what string, q Query, read func(Document) (T, error),
+) (Page[T], error) {
 	var page Page[T]
 	found, err := store.Query(ctx, q)
 	if err != nil {
-		return page, err
+		return page, fmt.Errorf("%s: %w", what, err)
 	}
 	for _, doc := range found {
 		if item, err := read(doc); err == nil {
@@ -108,15 +110,16 @@ const maxSearched = 5000
 
 // search returns a page of the matching documents that queries of one order find together. It reads
 // chunk of them, and goes on in larger chunks until the page is full, the queries end, or it has
-// read maxSearched: then the page may be short, or empty, and has a Next.
+// read maxSearched: then the page may be short, or empty, and has a Next. what names it in an error.
 func search[T any](
-	ctx context.Context, store Store, queries []Query, chunk int, read func(Document) (item T, matches bool, err error),
+	ctx context.Context, store Store, what string, queries []Query, chunk int,
+	read func(Document) (item T, matches bool, err error),
 ) (page Page[T], err error) {
 	limit := queries[0].Limit
 	for searched := 0; ; chunk = max(chunk, minChunk) {
 		found, err := together(ctx, store, queries, chunk)
 		if err != nil {
-			return page, err
+			return page, fmt.Errorf("%s: %w", what, err)
 		}
 		for _, doc := range found {
 			page.Next = Cursor{At: doc.At, Path: doc.Path}
