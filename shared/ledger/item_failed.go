@@ -18,7 +18,7 @@ const failedPage = 8
 func (l itemsReader) List(
 	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
 ) (Page[Item], error) {
-	return findItems(ctx, l.protocol, queryItems(EffectPath(key, effect), after, limit), readItem)
+	return findItems(ctx, l.protocol, queryItems(EffectPath(key, effect), FieldCreatedAt, after, limit), readItem)
 }
 
 // Documents returns the documents that an effect wrote of its items to a collection of the user's, in the order of
@@ -55,7 +55,7 @@ func (l itemsReader) Documents(
 func (l itemsReader) Waiting(
 	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
 ) (Page[Item], error) {
-	return findItems(ctx, l.protocol, queryWaiting(EffectPath(key, effect), after, limit), readItem)
+	return findItems(ctx, l.protocol, queryItems(EffectPath(key, effect), FieldWaiting, after, limit), readItem)
 }
 
 // Failed returns items of an effect that are FAILED, or were and are not DONE since a replay
@@ -64,7 +64,7 @@ func (l itemsReader) Waiting(
 func (l itemsReader) Failed(
 	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
 ) (Page[Item], error) {
-	return findItems(ctx, l.protocol, queryFailed(EffectPath(key, effect), after, limit), readItem)
+	return findItems(ctx, l.protocol, queryItems(EffectPath(key, effect), FieldFailedAt, after, limit), readItem)
 }
 
 func findItems[T any](ctx context.Context, l *protocol, q Query, read func(Document) (T, error)) (Page[T], error) {
@@ -80,7 +80,7 @@ func readItem(d Document) (Item, error) {
 // goes in steps, each a commit; a second call completes one that broke off.
 func (l *protocol) keepFailed(ctx context.Context, key operation.Key, effect string, until time.Time) error {
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {
-		failed := queryFailed(EffectPath(key, effect), after, failedPage)
+		failed := queryItems(EffectPath(key, effect), FieldFailedAt, after, failedPage)
 		page, err := findItems(ctx, l, failed, func(doc Document) (Write, error) {
 			item, err := readItem(doc)
 			if kept := item.ExpireAt.IsZero(); err != nil || kept == until.IsZero() {

@@ -49,9 +49,9 @@ func (l Passes) RepairDueTimes(ctx context.Context, now time.Time) (int, error) 
 		{EffectsCollection, max(maxRequeueWait, s.ClaimTTL), l.effectBack},
 		{IntentsCollection, max(maxSearchGap, s.StuckAfter), l.intentBack},
 	} {
-		for after, more := (Cursor{}), true; more; more = after.Path != "" {
-			what := fmt.Sprintf("finding %s that are due too late", of.collection)
-			page, err := find(ctx, l.store, what, queryFar(of.collection, now.Add(of.longest+s.Interval), after, farPage),
+		what := fmt.Sprintf("finding %s that are due too late", of.collection)
+		for after, more := (Cursor{At: now.Add(of.longest + s.Interval)}), true; more; more = after.Path != "" {
+			page, err := find(ctx, l.store, what, queryOpen(of.collection, after, farPage),
 				func(doc Document) (Document, error) { return doc, nil })
 			if err != nil {
 				errs = append(errs, err)

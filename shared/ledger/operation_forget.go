@@ -168,7 +168,7 @@ func (f *forgetting) effects(ctx context.Context, found []Document, now time.Tim
 // from its progress.
 func (f *forgetting) items(ctx context.Context, effect Path) error {
 	for {
-		found, err := f.ledger.store.Query(ctx, queryItems(effect, Cursor{}, forgetPage))
+		found, err := f.ledger.store.Query(ctx, queryItems(effect, FieldCreatedAt, Cursor{}, forgetPage))
 		if err != nil || len(found) == 0 {
 			return err
 		}

@@ -26,11 +26,6 @@ func queryOpen(collection string, after Cursor, limit int) Query {
 	return q
 }
 
-// queryFar: a collection group, by dueAt, from a time on.
-func queryFar(collection string, from time.Time, after Cursor, limit int) Query {
-	return Query{Collection: collection, OrderBy: FieldDueAt, NotBefore: from, After: after, Limit: limit}
-}
-
 // queryChildren: one operation's deliveries or effects, oldest first.
 func queryChildren(key operation.Key, collection, field string, after Cursor, limit int) Query {
 	return Query{Collection: collection, Under: OperationPath(key), OrderBy: field, After: after, Limit: limit}
@@ -43,24 +38,15 @@ func queryNewestEffects(key operation.Key, limit int) Query {
 	return q
 }
 
-// queryItems: the items of one effect, in the order in which they were first recorded.
-func queryItems(effect Path, after Cursor, limit int) Query {
-	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, After: after, Limit: limit}
+// queryItems: the items of one effect by createdAt; those that are to be retried by waitingSince; the failed ones by
+// failedAt. The oldest are first.
+func queryItems(effect Path, field string, after Cursor, limit int) Query {
+	return Query{Collection: ItemsCollection, Under: effect, OrderBy: field, After: after, Limit: limit}
 }
 
 // queryParts: the parts of one job by createdAt, or the open ones by waitingSince, the oldest first.
 func queryParts(key operation.Key, field string, after Cursor, limit int) Query {
 	return Query{Collection: PartsCollection, Under: JobPath(key), OrderBy: field, After: after, Limit: limit}
-}
-
-// queryWaiting: the items of one effect that are to be retried, the longest waiting first.
-func queryWaiting(effect Path, after Cursor, limit int) Query {
-	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldWaiting, After: after, Limit: limit}
-}
-
-// queryFailed: the failed items of one effect, in the order in which they failed.
-func queryFailed(effect Path, after Cursor, limit int) Query {
-	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldFailedAt, After: after, Limit: limit}
 }
 
 // queryList: one of these lists of operations: all, the newest first; those with a dead effect; pending

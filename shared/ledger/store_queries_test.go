@@ -81,20 +81,21 @@ func queryShapes() map[string][]Query {
 			queryDue(OperationsCollection, now, Cursor{}, 1), queryDue(EffectsCollection, now, Cursor{}, 1),
 			queryDue(IntentsCollection, now, Cursor{}, 1),
 		},
-		"queryFar": {
-			queryFar(OperationsCollection, now, Cursor{}, 1), queryFar(EffectsCollection, now, Cursor{}, 1),
-			queryFar(IntentsCollection, now, Cursor{}, 1),
+		"queryOpen": {
+			queryOpen(OperationsCollection, Cursor{At: now}, 1), queryOpen(EffectsCollection, Cursor{}, 1),
+			queryOpen(IntentsCollection, Cursor{}, 1),
 		},
-		"queryOpen":    {queryOpen(IntentsCollection, Cursor{}, 1), queryOpen(EffectsCollection, Cursor{}, 1)},
 		"queryRunning": {queryRunning(Cursor{}, 1)},
 		"queryChildren": {
 			queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 			queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		},
 		"queryNewestEffects": {queryNewestEffects("", 1)},
-		"queryItems":         {queryItems(EffectPath("", ""), Cursor{}, 1)},
-		"queryWaiting":       {queryWaiting(EffectPath("", ""), Cursor{}, 1)},
-		"queryFailed":        {queryFailed(EffectPath("", ""), Cursor{}, 1)},
+		"queryItems": {
+			queryItems(EffectPath("", ""), FieldCreatedAt, Cursor{}, 1),
+			queryItems(EffectPath("", ""), FieldWaiting, Cursor{}, 1),
+			queryItems(EffectPath("", ""), FieldFailedAt, Cursor{}, 1),
+		},
 		"queryParts": {
 			queryParts("", FieldCreatedAt, Cursor{}, 1), queryParts("", FieldWaiting, Cursor{}, 1),
 		},
