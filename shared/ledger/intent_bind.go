@@ -74,14 +74,12 @@ func (b binding) withReports(l *protocol, rec operation.Record, now time.Time) o
 func (b *binding) adoptSeen(
 	ctx context.Context, l *protocol, r Registration, other operation.Key, now time.Time,
 ) error {
-	snapshot, err := l.store.Get(ctx, OperationPath(other))
+	rec, doc, _, err := l.record(ctx, other)
 	if err != nil {
 		return fmt.Errorf("reading the events of correlation id %q: %w", r.CorrelationID, err)
 	}
-	doc := snapshot.Documents[0]
-	rec, err := l.readRecord(doc)
-	if err != nil || !doc.Exists() || rec.Registered {
-		return err
+	if !doc.Exists() || rec.Registered {
+		return nil
 	}
 	b.seen = &operation.Event{
 		Name: r.Name, Source: operation.Webhook, State: rec.State, UpdateTime: rec.UpdateTime, Result: rec.Result,

@@ -17,16 +17,11 @@ func (l Intents) CanForget(ctx context.Context, intent Intent) error {
 	if intent.Operation == "" {
 		return nil
 	}
-	switch rec, err := l.reading().Operations.Read(ctx, intent.Operation); {
-	case errors.Is(err, ErrNotFound):
-		return nil
-	case err != nil:
-		return err
-	case rec.CorrelationID == intent.CorrelationID:
-		return fmt.Errorf("%w: %s", ErrIntentInUse, intent.Operation)
-	default:
-		return nil
+	rec, _, _, err := l.record(ctx, intent.Operation)
+	if err == nil && rec.CorrelationID == intent.CorrelationID {
+		err = fmt.Errorf("%w: %s", ErrIntentInUse, intent.Operation)
 	}
+	return err
 }
 
 // Forget deletes an intent, as Intent returned it, that no operation has: it was never bound,

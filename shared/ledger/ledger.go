@@ -163,7 +163,7 @@ func (l *protocol) commit(ctx context.Context, writes ...Write) error {
 func (l *protocol) record(ctx context.Context, key operation.Key) (operation.Record, Document, Snapshot, error) {
 	snapshot, err := l.store.Get(ctx, OperationPath(key))
 	if err != nil {
-		return operation.Record{}, Document{}, snapshot, err
+		return operation.Record{}, Document{}, snapshot, fmt.Errorf("reading %s: %w", key, err)
 	}
 	rec, err := l.readRecord(snapshot.Documents[0])
 	return rec, snapshot.Documents[0], snapshot, err

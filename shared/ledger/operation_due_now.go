@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -48,12 +47,8 @@ func (l *protocol) makeDueNow(ctx context.Context, key operation.Key) ([]Write, 
 
 // dueNow returns an operation's record, due now, and the write of it where it was due later.
 func (l *protocol) dueNow(ctx context.Context, key operation.Key) (operation.Record, []Write, error) {
-	snapshot, err := l.store.Get(ctx, OperationPath(key))
-	if err != nil {
-		return operation.Record{}, nil, fmt.Errorf("reading %s: %w", key, err)
-	}
-	doc, now := snapshot.Documents[0], operation.Instant(snapshot.ReadTime)
-	rec, err := l.readRecord(doc)
+	rec, doc, read, err := l.record(ctx, key)
+	now := operation.Instant(read.ReadTime)
 	if err != nil || !rec.DueAt.After(now) { // the zero time, too: nothing is waited for
 		return rec, nil, err
 	}

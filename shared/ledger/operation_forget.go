@@ -69,11 +69,7 @@ func (f *forgetting) try(ctx context.Context) error {
 
 // all deletes whatever there is of the operation.
 func (f *forgetting) all(ctx context.Context) error {
-	record, _, err := f.record(ctx)
-	if err != nil {
-		return err
-	}
-	rec, err := f.ledger.readRecord(record)
+	rec, record, _, err := f.ledger.record(ctx, f.key)
 	if err != nil { // before anything is deleted: it may be another program's
 		return err
 	}
@@ -113,14 +109,6 @@ func (f *forgetting) pages(ctx context.Context, record Document, q Query) error 
 	}
 }
 
-func (f *forgetting) record(ctx context.Context) (Document, time.Time, error) {
-	snapshot, err := f.ledger.store.Get(ctx, OperationPath(f.key))
-	if err != nil {
-		return Document{}, time.Time{}, err
-	}
-	return snapshot.Documents[0], snapshot.ReadTime, nil
-}
-
 // page deletes a page of one collection, and reports whether there may be more.
 func (f *forgetting) page(ctx context.Context, record Document, q Query) (bool, error) {
 	found, err := f.ledger.store.Query(ctx, q)
@@ -129,7 +117,7 @@ func (f *forgetting) page(ctx context.Context, record Document, q Query) (bool, 
 	}
 	// The documents belong to the record that is deleted only while it is unchanged. Otherwise the
 	// operation may have been registered again meanwhile, with new effects.
-	still, now, err := f.record(ctx)
+	_, still, read, err := f.ledger.record(ctx, f.key)
 	if err != nil {
 		return false, err
 	}
@@ -138,7 +126,7 @@ func (f *forgetting) page(ctx context.Context, record Document, q Query) (bool, 
 	}
 	switch q.Collection {
 	case EffectsCollection:
-		err = f.effects(ctx, found, now)
+		err = f.effects(ctx, found, read.ReadTime)
 	case PartsCollection:
 		err = f.parts(ctx, record, found)
 	}

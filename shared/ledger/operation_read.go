@@ -13,14 +13,11 @@ import (
 // Read returns an operation's record: one document read. ErrNotFound: the ledger has no such
 // operation.
 func (l operationsReader) Read(ctx context.Context, key operation.Key) (operation.Record, error) {
-	snapshot, err := l.store.Get(ctx, OperationPath(key))
-	if err != nil {
-		return operation.Record{}, fmt.Errorf("reading %s: %w", key, err)
+	rec, doc, _, err := l.record(ctx, key)
+	if err == nil && !doc.Exists() {
+		err = fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
-	if !snapshot.Documents[0].Exists() {
-		return operation.Record{}, fmt.Errorf("%s: %w", key, ErrNotFound)
-	}
-	return l.readRecord(snapshot.Documents[0])
+	return rec, err
 }
 
 // Find returns the keys that a name may mean. A name with a collection means one, which may be absent
