@@ -181,19 +181,14 @@ func (e Effect) exhaustedText() string {
 // runs and the operation's record, and counts expired leases. Errors: the store's, or that the document
 // cannot be read. Calling it again is safe.
 func (l Effects) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
-	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
+	effect, read, err := l.effect(ctx, EffectPath(key, name))
 	if err != nil {
 		return "", fmt.Errorf("reading the claim of effect %s of %s: %w", name, key, err)
 	}
-	doc := snapshot.Documents[0]
-	if !doc.Exists() {
+	if !read.Documents[0].Exists() {
 		return Absent, nil
 	}
-	effect, err := readEffect(doc)
-	if err != nil {
-		return "", err
-	}
-	verdict, _ := effect.refusal(snapshot.ReadTime, "")
+	verdict, _ := effect.refusal(read.ReadTime, "")
 	return verdict, nil
 }
 
@@ -228,17 +223,12 @@ func (l *protocol) withEffect(
 	try func(effect Effect, read Snapshot) error, more ...Path,
 ) error {
 	what := fmt.Sprintf("%s effect %s of %s", doing, name, key)
-	paths := append([]Path{EffectPath(key, name)}, more...)
 	return l.retry(ctx, what, func(int) error {
-		snapshot, err := l.store.Get(ctx, paths...)
+		effect, read, err := l.effect(ctx, EffectPath(key, name), more...)
 		if err != nil {
 			return err
 		}
-		effect, err := readEffect(snapshot.Documents[0])
-		if err != nil {
-			return err
-		}
-		return try(effect, snapshot)
+		return try(effect, read)
 	})
 }
 

@@ -88,16 +88,12 @@ type replaying struct {
 
 func (r *replaying) try(ctx context.Context) error {
 	key := r.message.Operation
-	paths := []Path{EffectPath(key, r.name), OperationPath(key), EffectPath(key, r.message.Effect)}
-	snapshot, err := r.ledger.store.Get(ctx, paths...)
+	effect, read, err := r.ledger.effect(
+		ctx, EffectPath(key, r.name), OperationPath(key), EffectPath(key, r.message.Effect))
 	if err != nil {
 		return err
 	}
-	doc, recordDoc, now := snapshot.Documents[0], snapshot.Documents[1], snapshot.ReadTime
-	effect, err := readEffect(doc)
-	if err != nil {
-		return err
-	}
+	doc, recordDoc, now := read.Documents[0], read.Documents[1], read.ReadTime
 	if !doc.Exists() {
 		rec, err := r.ledger.readRecord(recordDoc)
 		switch {
@@ -106,7 +102,7 @@ func (r *replaying) try(ctx context.Context) error {
 		case !recordDoc.Exists():
 			return fmt.Errorf("%w: %w", ErrReplay, ErrNotFound)
 		case r.message.Rerun != "":
-			return r.rerun(ctx, snapshot.Documents[2], recordDoc, rec, now)
+			return r.rerun(ctx, read.Documents[2], recordDoc, rec, now)
 		default:
 			return r.late(ctx, doc, recordDoc, rec, now)
 		}

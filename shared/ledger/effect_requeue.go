@@ -55,17 +55,13 @@ func (l *protocol) unsent(ctx context.Context, what string, d DueEffect, passSta
 	defer cancel()
 	what += ", which was not published"
 	err := l.retry(ctx, what, func(int) error {
-		snapshot, err := l.store.Get(ctx, d.doc.Path)
-		if err != nil {
-			return err
-		}
-		effect, err := readEffect(snapshot.Documents[0])
+		effect, read, err := l.effect(ctx, d.doc.Path)
 		if err != nil || effect.Version != d.Effect.Version+1 {
 			return err
 		}
 		effect.Unanswered = d.Effect.Unanswered
-		effect.DueAt = dueFrom(dueFrom(d.Effect.DueAt, snapshot.ReadTime), behindPass(passStart))
-		return l.commit(ctx, l.writeEffect(snapshot.Documents[0], effect))
+		effect.DueAt = dueFrom(dueFrom(d.Effect.DueAt, read.ReadTime), behindPass(passStart))
+		return l.commit(ctx, l.writeEffect(read.Documents[0], effect))
 	})
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: %w: not done within %v: %v", what, ErrUnavailable, publishTimeout, err)

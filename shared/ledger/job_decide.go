@@ -154,11 +154,8 @@ func (l *protocol) releasable(ctx context.Context, p job.Part) error {
 		return nil
 	}
 	if p.State == job.Starting {
-		snapshot, err := l.store.Get(ctx, EffectPath(p.Key, job.StepStart))
-		if err != nil {
-			return err
-		}
-		if start, err := readEffect(snapshot.Documents[0]); err != nil || start.State == EffectDead {
+		start, _, err := l.effect(ctx, EffectPath(p.Key, job.StepStart))
+		if err != nil || start.State == EffectDead {
 			return err
 		}
 	}

@@ -182,6 +182,16 @@ func (l *protocol) derived(rec operation.Record) operation.Record {
 	return rec.Derived(l.settings.stuckAfter(rec.Collection))
 }
 
+// effect reads an effect, and more documents in the same snapshot, behind its own.
+func (l *protocol) effect(ctx context.Context, path Path, more ...Path) (Effect, Snapshot, error) {
+	snapshot, err := l.store.Get(ctx, append([]Path{path}, more...)...)
+	if err != nil {
+		return Effect{}, snapshot, err
+	}
+	effect, err := readEffect(snapshot.Documents[0])
+	return effect, snapshot, err
+}
+
 // readEffect decodes an effect; one that does not exist is the zero Effect.
 func readEffect(d Document) (Effect, error) {
 	effect, err := decode(d, func(effect Effect) Path { return EffectPath(effect.Operation, effect.Name) })
