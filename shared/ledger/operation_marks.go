@@ -72,7 +72,7 @@ type Lookups struct {
 	unreadable   error    // why there can be no marks
 	dead         []string // passes whose marks were handled
 	last         *Pass    // how this pass ended; nil before Report
-	// webhooks are those that this pass found, with whether they are enabled; nil: it found none
+	// webhooks are those that this pass found, with whether they are enabled
 	webhooks map[string]bool
 	scans    map[string]scanning // by collection
 
@@ -85,7 +85,10 @@ type Lookups struct {
 // Begin begins the look-ups of a pass that takes no longer than budget. It reads the store's
 // time and the marks. The error is the store's.
 func (l Passes) Begin(ctx context.Context, budget time.Duration) (*Lookups, error) {
-	k := &Lookups{ledger: l, id: l.nonce(), prepared: map[operation.Key]LookedUp{}, open: map[operation.Key]LookedUp{}}
+	k := &Lookups{
+		ledger: l, id: l.nonce(), webhooks: map[string]bool{}, scans: map[string]scanning{},
+		prepared: map[operation.Key]LookedUp{}, open: map[operation.Key]LookedUp{},
+	}
 	var err error
 	if k.start, err = k.read(ctx); err != nil {
 		return nil, fmt.Errorf("beginning a pass: %w", err)
@@ -274,11 +277,7 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 		if len(moved) > 0 {
 			marks = append(marks, Mark{Pass: k.id, Start: k.start, Until: until, Moved: moved})
 		}
-		next := Marks{
-			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: marks,
-			Last: k.lastPass(), EnabledAt: k.enabledAt(),
-		}
-		k.stamp(&next)
+		next := k.next(marks)
 		same := len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks))
 		if same && reflect.DeepEqual(next.Last, k.marks.Last) {
 			return nil // or an earlier try was made, and its answer was lost

@@ -137,12 +137,7 @@ func (k *Lookups) Report(ctx context.Context, pass Pass) error {
 
 // SawWebhook records that the pass found a webhook of the configured address. Report stores when
 // each was last seen enabled, and forgets those that a pass which found some did not find.
-func (k *Lookups) SawWebhook(id string, enabled bool) {
-	if k.webhooks == nil {
-		k.webhooks = map[string]bool{}
-	}
-	k.webhooks[id] = enabled
-}
+func (k *Lookups) SawWebhook(id string, enabled bool) { k.webhooks[id] = enabled }
 
 // WebhookEnabledAt returns when the last pass before this one began that saw the webhook enabled; of
 // "" any webhook. It is zero where none did, or only by a clock that has leapt back since.
@@ -157,7 +152,7 @@ func (k *Lookups) WebhookEnabledAt(id string) (at time.Time) {
 
 // enabledAt is the webhooks' part of the marks: as this pass saw them, once it has ended.
 func (k *Lookups) enabledAt() map[string]time.Time {
-	if k.last == nil || k.webhooks == nil {
+	if k.last == nil || len(k.webhooks) == 0 {
 		return k.marks.EnabledAt
 	}
 	seen := map[string]time.Time{}
@@ -255,11 +250,15 @@ func (k *Lookups) noWebhookAt() time.Time {
 	}
 }
 
-// stamp adds what stands beside the pass, most of which counts only while its version is that of the marks.
-func (k *Lookups) stamp(next *Marks) {
-	next.SecretFitsAt, next.NoWebhookAt = k.secretFitsAt(), k.noWebhookAt()
-	next.Scans, next.Unanswered = k.storedScans(next.Version), k.storedUnanswered(next.Version)
-	next.WrongSecret = k.storedWrongSecret(next.Version)
+// next returns what this pass writes: these marks, and beside them what it has found, once it has ended. Most of that
+// counts only while its version is that of the marks.
+func (k *Lookups) next(marks []Mark) Marks {
+	version := k.marks.Version + 1
+	return Marks{
+		Schema: max(k.marks.Schema, operation.SchemaVersion), Version: version, Marks: marks,
+		Last: k.lastPass(), EnabledAt: k.enabledAt(), SecretFitsAt: k.secretFitsAt(), NoWebhookAt: k.noWebhookAt(),
+		Scans: k.storedScans(version), Unanswered: k.storedUnanswered(version), WrongSecret: k.storedWrongSecret(version),
+	}
 }
 
 // StorePause stores whether effects are paused, for a process that runs them [G5]: one read, and
@@ -279,11 +278,8 @@ func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 			return nil
 		}
 		last.Effects = pause
-		next := Marks{
-			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: k.marks.Marks,
-			Last: &last, EnabledAt: k.marks.EnabledAt,
-		}
-		k.stamp(&next)
+		next := k.next(k.marks.Marks)
+		next.Last = &last
 		return l.commit(ctx, Write{Path: marksPath, Token: k.token, Data: next})
 	})
 }

@@ -68,9 +68,6 @@ func (k *Lookups) ScanFrom(collection string) Cursor {
 	if behind {
 		begun.from.At = s.From
 	}
-	if k.scans == nil {
-		k.scans = map[string]scanning{}
-	}
 	k.scans[collection] = begun
 	return begun.from
 }
