@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/opledger/opledger/shared/job"
@@ -36,16 +37,13 @@ func (l Jobs) CountListed(ctx context.Context, began time.Time, listed []Listed)
 				s.Others++
 			}
 		}
-		noted := false
 		for name, m := range s.Models {
-			if seen := m.seen(models[name] || models[""], began); !seen.equal(m) {
-				s.Models[name], noted = seen, true
-			}
+			s.Models[name] = m.seen(models[name] || models[""], began)
 		}
 		next = s.next("", l.settings, now)
 		// A pass that overlaps another writes nothing, nor does one while there are no others.
 		known := s.Others == stored.Others && (s.Others == 0 || now.Sub(stored.ListedAt) < l.settings.Interval/2)
-		if known && !noted {
+		if known && maps.Equal(s.Models, stored.Models) {
 			return nil
 		}
 		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: s})

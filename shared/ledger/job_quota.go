@@ -26,11 +26,6 @@ const (
 	halvedFor = 7 * 24 * time.Hour
 )
 
-func (m ModelQuota) equal(o ModelQuota) bool {
-	return m.RefusedAt.Equal(o.RefusedAt) && m.IdleAt.Equal(o.IdleAt) && m.PerBatch == o.PerBatch &&
-		m.HalvedAt.Equal(o.HalvedAt)
-}
-
 // seen returns m after Gemini was seen to have a batch of the model, or none, at a time.
 func (m ModelQuota) seen(busy bool, at time.Time) ModelQuota {
 	switch {

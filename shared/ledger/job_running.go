@@ -116,12 +116,6 @@ type Unmatched struct {
 	EndedAt time.Time `json:"endedAt" firestore:"endedAt"`
 }
 
-func (u Unmatched) equal(other Unmatched) bool {
-	at := u.EndedAt.Equal(other.EndedAt)
-	u.EndedAt, other.EndedAt = time.Time{}, time.Time{}
-	return at && u == other
-}
-
 const (
 	// UnmatchedFor is how long it is listed that a job has ended with lines of results that answer no request.
 	UnmatchedFor = 24 * time.Hour
@@ -163,8 +157,6 @@ func (s RunningBatches) noteUnmatched(j job.Job, now time.Time) {
 		s.Unmatched[escapeID(string(u.Job))] = u.Unmatched
 	}
 }
-
-func sameHold(a, b job.Hold) bool { return a.Reason == b.Reason && a.At.Equal(b.At) && a.Why == b.Why }
 
 // Reserved returns how many tokens of a model the batches that run have reserved.
 func (s RunningBatches) Reserved(model string) (tokens int64) {
@@ -310,12 +302,13 @@ func (s RunningBatches) place(j job.Job, places []job.Place, stored RunningBatch
 	}
 }
 
-// changed returns the write of s, where it differs from what is stored.
+// changed returns the write of s, where it differs from what is stored. All times are operation.Instants, of which one
+// equals itself.
 func (s RunningBatches) changed(stored RunningBatches, doc Document) []Write {
-	if maps.EqualFunc(s.Parts, stored.Parts, time.Time.Equal) && maps.Equal(s.Tokens, stored.Tokens) &&
-		maps.EqualFunc(s.Waiting, stored.Waiting, time.Time.Equal) && maps.Equal(s.Wants, stored.Wants) &&
-		maps.EqualFunc(s.Models, stored.Models, ModelQuota.equal) && maps.EqualFunc(s.Held, stored.Held, sameHold) &&
-		maps.EqualFunc(s.Unmatched, stored.Unmatched, Unmatched.equal) {
+	if maps.Equal(s.Parts, stored.Parts) && maps.Equal(s.Tokens, stored.Tokens) &&
+		maps.Equal(s.Waiting, stored.Waiting) && maps.Equal(s.Wants, stored.Wants) &&
+		maps.Equal(s.Models, stored.Models) && maps.Equal(s.Held, stored.Held) &&
+		maps.Equal(s.Unmatched, stored.Unmatched) {
 		return nil
 	}
 	s.Schema, s.Version = max(s.Schema, jobSchema), s.Version+1

@@ -37,7 +37,7 @@ func TestNoteUnmatched(t *testing.T) {
 	if len(jobs) != mostUnmatched || jobs[0].Job != "jobs/j26" || jobs[mostUnmatched-1].Job != "jobs/j7" {
 		t.Errorf("%+v", jobs)
 	}
-	if want := (Unmatched{26, "/jobs", "unmatched26", last}); !jobs[0].equal(want) {
+	if want := (Unmatched{26, "/jobs", "unmatched26", last}); jobs[0].Unmatched != want {
 		t.Errorf("%+v, want %+v", jobs[0], want)
 	}
 	for what, j := range map[string]job.Job{
