@@ -94,10 +94,8 @@ func (l *protocol) keepFailed(ctx context.Context, key operation.Key, effect str
 			return err
 		}
 		writes := slices.DeleteFunc(page.Items, func(w Write) bool { return w.Data == nil })
-		if len(writes) > 0 {
-			if err := l.commit(ctx, writes...); err != nil {
-				return err
-			}
+		if err := l.commit(ctx, writes...); err != nil {
+			return err
 		}
 		after = page.Next
 	}

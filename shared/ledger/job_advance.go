@@ -113,21 +113,14 @@ func (l *protocol) advance(
 		return step, next, nil, decodeErr
 	}
 	if err != nil { // it was deleted: nothing of it runs, or is held
-		if writes := running.without(key, nil, false).changed(running, snapshot.Documents[1]); len(writes) > 0 {
-			if failed := l.commit(ctx, writes...); failed != nil {
-				return step, next, nil, failed
-			}
-		}
-		return step, next, nil, err
+		writes := running.without(key, nil, false).changed(running, snapshot.Documents[1])
+		return step, next, nil, cmp.Or(l.commit(ctx, writes...), err)
 	}
 	if j.Phase == job.Splitting || j.Phase == job.Ended {
 		kept := running.without("", nil, true)
 		kept.hold(j.Job)
 		kept.noteUnmatched(j.Job, operation.Instant(snapshot.ReadTime))
-		if writes := kept.changed(running, snapshot.Documents[1]); len(writes) > 0 {
-			err = l.commit(ctx, writes...)
-		}
-		return step, next, nil, err
+		return step, next, nil, l.commit(ctx, kept.changed(running, snapshot.Documents[1])...)
 	}
 	page, err := l.parts(ctx, key, FieldWaiting, Cursor{}, openPart)
 	if err == nil && len(page.Broken) > 0 {
@@ -154,10 +147,7 @@ func (l *protocol) advance(
 	next = kept.next(key, l.settings, now)
 	writes := kept.changed(running, snapshot.Documents[1])
 	if !step.Changed() {
-		if len(writes) > 0 {
-			err = l.commit(ctx, writes...)
-		}
-		return step, next, nil, err
+		return step, next, nil, l.commit(ctx, writes...)
 	}
 	j.Job = step.Job
 	writes = append(writes, j.Write())
@@ -268,10 +258,8 @@ func (l *protocol) expireParts(ctx context.Context, key operation.Key, expire ti
 				writes = append(writes, p.Write())
 			}
 		}
-		if len(writes) > 0 {
-			if err := l.commit(ctx, writes...); err != nil {
-				return err
-			}
+		if err := l.commit(ctx, writes...); err != nil {
+			return err
 		}
 		if after = page.Next; after == (Cursor{}) {
 			return nil

@@ -152,8 +152,11 @@ func (l *protocol) retry(ctx context.Context, what string, try func(tries int) e
 	return fmt.Errorf("%s: %w: gave up after %d tries", what, ErrContention, maxTries)
 }
 
-// commit is the store's Commit, for a caller that writes none of the documents again.
+// commit is the store's Commit, for a caller that writes none of the documents again. Without writes it does nothing.
 func (l *protocol) commit(ctx context.Context, writes ...Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
 	_, err := l.store.Commit(ctx, writes...)
 	return err
 }
