@@ -207,9 +207,6 @@ func leaseOf(effect Effect, rec operation.Record, seized bool) Lease {
 func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	return l.withLease(ctx, lease, "extending", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
-		if !effect.heldBy(lease) {
-			return ErrLeaseLost
-		}
 		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 		effect.DueAt = effect.ClaimableAt
 		return l.commit(ctx, l.writeEffect(docs[0], effect))
@@ -232,12 +229,17 @@ func (l *protocol) withEffect(
 	})
 }
 
-// withLease is withEffect for the lease's effect.
+// withLease is withEffect for the lease's effect, of which the lease must be held: else it returns ErrLeaseLost.
 func (l *protocol) withLease(
 	ctx context.Context, lease Lease, doing string,
 	try func(effect Effect, read Snapshot) error, more ...Path,
 ) error {
-	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, try, more...)
+	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, func(effect Effect, read Snapshot) error {
+		if !effect.heldBy(lease) {
+			return ErrLeaseLost
+		}
+		return try(effect, read)
+	}, more...)
 }
 
 func (e Effect) heldBy(lease Lease) bool { return e.State == EffectClaimed && e.lastHeldBy(lease) }

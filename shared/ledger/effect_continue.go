@@ -40,7 +40,7 @@ func (l *protocol) giveBack(
 	ctx context.Context, lease Lease, doing string, cause error, after time.Duration,
 ) (Message, error) {
 	var m Message
-	err := l.withLease(ctx, lease, doing, func(effect Effect, read Snapshot) error {
+	err := l.withEffect(ctx, lease.Operation, lease.Effect, doing, func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
 		m = Message{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}
 		switch {

@@ -35,7 +35,7 @@ func (l *protocol) endHeld(
 	ctx context.Context, lease Lease, doing string, state EffectState, cause error, extra []Write,
 ) error {
 	tries := 0
-	return l.withLease(ctx, lease, doing, func(effect Effect, read Snapshot) error {
+	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
 		switch {
 		case effect.State == state && effect.lastHeldBy(lease):

@@ -66,7 +66,7 @@ const lostAfter = 24 * time.Hour
 func (l Effects) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (Failure, error) {
 	var failure Failure
 	jitter := l.jitter()
-	err := l.withLease(ctx, lease, "releasing", func(effect Effect, read Snapshot) error {
+	err := l.withEffect(ctx, lease.Operation, lease.Effect, "releasing", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
 		released := effect.State == EffectPending || effect.State == EffectDead
 		switch {

@@ -78,9 +78,6 @@ func (l Items) Record(
 	tries := 0
 	err := l.withLease(ctx, lease, "recording items of", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
-		if !effect.heldBy(lease) {
-			return ErrLeaseLost
-		}
 		if next = effect.progress(); next.Chunks == at.Chunks+1 { // by this call before, whose answer was lost
 			return nil
 		}
@@ -120,9 +117,6 @@ func (l Items) Record(
 func (l Items) UpdateProgress(ctx context.Context, lease Lease, at ItemProgress) (ItemProgress, error) {
 	err := l.withLease(ctx, lease, "recording the progress of", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
-		if !effect.heldBy(lease) {
-			return ErrLeaseLost
-		}
 		rec, err := l.readRecord(docs[1])
 		if err != nil {
 			return err

@@ -74,9 +74,6 @@ func (l *protocol) held(
 ) (Document, error) {
 	tried := false
 	err := l.withLease(ctx, lease, doing+" under", func(effect Effect, read Snapshot) error {
-		if !effect.heldBy(lease) {
-			return ErrLeaseLost
-		}
 		if stored := read.Documents[1]; stored.Token != doc.Token {
 			ours, err := isOurs(stored)
 			if err == nil && !(tried && ours) {
