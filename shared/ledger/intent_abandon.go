@@ -25,17 +25,15 @@ func (l Intents) GiveUpAnyway() time.Duration { return 2 * l.settings.StuckAfter
 func (l Intents) Abandon(ctx context.Context, d DueIntent, now time.Time, detail string) (Alerted, error) {
 	intent := d.Intent
 	intent.State, intent.AbandonedAt, intent.Writer = IntentAbandoned, operation.Instant(now), l.nonce()
-	what := fmt.Sprintf("abandoning the intent %q", intent.CorrelationID)
 	var p plan
-	changed := false
-	err := l.retry(ctx, what, func(tries int) error {
+	err := l.retry(ctx, fmt.Sprintf("abandoning the intent %q", intent.CorrelationID), func(tries int) error {
 		if tries > 0 {
 			doc, found, err := l.intent(ctx, intent.CorrelationID)
 			if err != nil || found.Writer == intent.Writer && found.State == IntentAbandoned {
 				return err
 			}
-			if changed = doc.Token != d.doc.Token; changed {
-				return nil
+			if doc.Token != d.doc.Token {
+				return errChanged
 			}
 		}
 		var err error
@@ -44,9 +42,6 @@ func (l Intents) Abandon(ctx context.Context, d DueIntent, now time.Time, detail
 		}
 		return l.commit(ctx, append(p.writes, l.writeAbandoned(d.doc, intent, now))...)
 	})
-	if err == nil && changed {
-		err = fmt.Errorf("%s: %w", what, ErrConflict)
-	}
 	if err != nil {
 		return Alerted{}, err
 	}

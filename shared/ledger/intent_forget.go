@@ -32,23 +32,17 @@ func (l Intents) CanForget(ctx context.Context, intent Intent) error {
 // ErrConflict where the intent changed meanwhile; else as Ingest. Calling
 // it again is safe.
 func (l Intents) Forget(ctx context.Context, intent Intent) error {
-	what := fmt.Sprintf("forgetting the intent %q", intent.CorrelationID)
-	changed := false
-	err := l.retry(ctx, what, func(int) error {
+	return l.retry(ctx, fmt.Sprintf("forgetting the intent %q", intent.CorrelationID), func(int) error {
 		doc, found, err := l.intent(ctx, intent.CorrelationID)
 		if err != nil || !found.CreatedAt.Equal(intent.CreatedAt) { // it is gone, perhaps by this call
 			return err
 		}
-		if changed = found.Version != intent.Version; changed {
-			return nil
+		if found.Version != intent.Version {
+			return errChanged
 		}
 		if err := l.CanForget(ctx, intent); err != nil {
 			return err
 		}
 		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token})
 	})
-	if err == nil && changed {
-		return fmt.Errorf("%s: %w", what, ErrConflict)
-	}
-	return err
 }

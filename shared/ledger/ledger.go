@@ -108,6 +108,9 @@ func (l *Ledger) Settings() Settings { return l.settings }
 // written; the same call may succeed later [M6].
 var ErrContention = errors.New("too much contention on one operation")
 
+// errChanged is the ErrConflict that retry returns at once: what the caller decided on has changed.
+var errChanged = fmt.Errorf("%w since it was read", ErrConflict)
+
 // ErrNotFound: the ledger has no such operation.
 var ErrNotFound = errors.New("the ledger has no such operation")
 
@@ -126,7 +129,8 @@ const (
 // 250 ms.
 //
 // A commit whose answer was lost is tried again, too: try must recognize its own write, by a nonce
-// that it stored. So a commit that succeeded is told from one that failed.
+// that it stored. So a commit that succeeded is told from one that failed. After errChanged nothing is
+// tried again.
 func (l *protocol) retry(ctx context.Context, what string, try func(tries int) error) error {
 	unavailable := 0
 	for tries := range maxTries {
@@ -139,7 +143,7 @@ func (l *protocol) retry(ctx context.Context, what string, try func(tries int) e
 			if unavailable++; unavailable >= maxUnavailable || tries == maxTries-1 {
 				return fmt.Errorf("%s: %w", what, err)
 			}
-		case !errors.Is(err, ErrConflict):
+		case !errors.Is(err, ErrConflict) || errors.Is(err, errChanged):
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		pause := time.Duration(l.jitter() * float64(min(firstPause<<tries, maxPause)))

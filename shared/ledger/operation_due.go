@@ -130,16 +130,12 @@ type LookUpClaim struct {
 // ended; otherwise as Ingest.
 func (l Passes) ClaimLookUp(ctx context.Context, d DueOperation, passStart time.Time) (LookUpClaim, error) {
 	m := move{ledger: l.protocol, passStart: passStart, found: d}
-	what := "claiming " + string(d.Record.Key) + " for this pass"
-	err := l.retry(ctx, what, func(tries int) error {
+	err := l.retry(ctx, "claiming "+string(d.Record.Key)+" for this pass", func(tries int) error {
 		if tries == 0 {
 			return m.try(ctx, d)
 		}
 		return m.again(ctx)
 	})
-	if err == nil && m.taken {
-		err = fmt.Errorf("%s: %w", what, ErrConflict)
-	}
 	if err != nil {
 		return LookUpClaim{}, err
 	}
@@ -166,7 +162,6 @@ type move struct {
 	found     DueOperation
 	result    LookUpClaim
 	messages  []Message
-	taken     bool // the operation is not due any more
 }
 
 // try moves the operation as it was read in d.
@@ -229,8 +224,7 @@ func (m *move) again(ctx context.Context) error {
 		m.result.Operation.Record, m.result.Operation.doc = rec, doc
 		return nil
 	case rec.DueAt.IsZero() || rec.DueAt.After(m.passStart) && !m.claimed(rec):
-		m.taken = true
-		return nil
+		return errChanged // it is not due any more
 	}
 	// The mark counts for the attempt that the query found alone.
 	d := m.found
