@@ -132,13 +132,15 @@ func (l *protocol) claim(
 	effect.Fence = l.settings.nextFence(previousFence)
 	effect.Attempts++
 	effect.openAttempt(previousFence, now) // in its history
-	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
-	effect.DueAt = effect.ClaimableAt // the sweep sends a message once the lease has expired
+	effect.claimableFrom(now.Add(l.settings.ClaimTTL))
 	if err := l.commit(ctx, append(others.recordWrites, l.writeEffect(docs[0], effect))...); err != nil {
 		return Grant{}, err
 	}
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, rec, *seized)}, nil
 }
+
+// claimableFrom sets when the effect may next be claimed. The sweep sends a message for it then.
+func (e *Effect) claimableFrom(at time.Time) { e.ClaimableAt, e.DueAt = at, at }
 
 // refusal returns the verdict by which the effect's own document refuses a claim of owner, and how long
 // to wait if it is Held or BackingOff. Claimed means that it does not refuse: the effect may be claimed,
@@ -207,8 +209,7 @@ func leaseOf(effect Effect, rec operation.Record, seized bool) Lease {
 func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	return l.withLease(ctx, lease, "extending", func(effect Effect, read Snapshot) error {
 		docs, now := read.Documents, read.ReadTime
-		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
-		effect.DueAt = effect.ClaimableAt
+		effect.claimableFrom(now.Add(l.settings.ClaimTTL))
 		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
 }

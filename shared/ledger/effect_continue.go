@@ -56,8 +56,7 @@ func (l *protocol) giveBack(
 			effect.Failing, effect.Lost = nil, nil
 		}
 		m.Attempt = effect.Attempts + 1
-		effect.ClaimableAt = operation.Instant(now.Add(after))
-		effect.DueAt = effect.ClaimableAt
+		effect.claimableFrom(operation.Instant(now.Add(after)))
 		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
 	return m, err

@@ -88,8 +88,7 @@ func (l Effects) Release(ctx context.Context, lease Lease, cause error, retryAft
 		effect.State, effect.Unanswered = EffectPending, 0
 		effect.closeAttempt(AttemptFailed, cause, now)
 		wait := max(l.backoff(effect.Failing.Times, jitter), retryAfter)
-		effect.ClaimableAt = operation.Instant(now.Add(wait))
-		effect.DueAt = effect.ClaimableAt
+		effect.claimableFrom(operation.Instant(now.Add(wait)))
 		failure = effect.failure(now)
 		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})

@@ -123,7 +123,7 @@ func (r *replaying) try(ctx context.Context) error {
 	replay := r.remember(&effect, now)
 	if r.message.Now && effect.State == EffectPending && effect.ClaimableAt.After(now) {
 		r.outcome = Hastened
-		effect.ClaimableAt, effect.DueAt = now, now
+		effect.claimableFrom(now)
 	}
 	if effect.State != EffectDead {
 		return r.ledger.commit(ctx, r.ledger.writeEffect(doc, effect))
@@ -148,7 +148,7 @@ func (r *replaying) reopen(
 	effect.ExpireAt, effect.DiedAt = time.Time{}, time.Time{}
 	effect.Owner, effect.Attempts, effect.Interrupted, effect.Failing = "", 0, 0, nil
 	replay.LastError, effect.LastError = diag.Cut(effect.LastError, maxReplayError), ""
-	effect.ClaimableAt, effect.DueAt = now, now
+	effect.claimableFrom(now)
 	return r.ledger.commitStatus(ctx, doc, recordDoc, effect, now, nil)
 }
 

@@ -99,8 +99,7 @@ func (l Items) Record(
 		if c.advanced {
 			effect.Attempts, effect.Interrupted, effect.Failing = 1, 0, nil
 		}
-		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
-		effect.DueAt = effect.ClaimableAt
+		effect.claimableFrom(now.Add(l.settings.ClaimTTL))
 		updated := l.writeProgress(docs[1], rec, effect, now, progressEvery)
 		writes := slices.Concat([]Write{l.writeEffect(docs[0], effect)}, c.items, updated, unversioned(c.extra))
 		return l.commit(ctx, writes...)

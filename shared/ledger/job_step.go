@@ -83,8 +83,7 @@ func (l *protocol) held(
 			return err
 		}
 		tried = true
-		effect.ClaimableAt = read.ReadTime.Add(l.settings.ClaimTTL)
-		effect.DueAt = effect.ClaimableAt
+		effect.claimableFrom(read.ReadTime.Add(l.settings.ClaimTTL))
 		tokens, err := l.store.Commit(ctx, append(change(read), l.writeEffect(read.Documents[0], effect))...)
 		if err != nil {
 			return err
