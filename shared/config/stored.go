@@ -30,13 +30,7 @@ func (l *Ledger) Rules() []ledger.Rule {
 }
 
 // EffectNames returns the names of the effects that may be planned.
-func (l *Ledger) EffectNames() []string {
-	var names []string
-	for _, rule := range l.Rules() {
-		names = append(names, rule.Name)
-	}
-	return names
-}
+func (l *Ledger) EffectNames() []string { return ledger.RuleNames(l.Rules()) }
 
 // Taken reports whether the rules are those that the ledger has stored. What the effects do is not
 // known then, so that this process cannot run them.

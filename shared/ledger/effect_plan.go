@@ -157,11 +157,7 @@ func newEffect(
 
 // effectPaths returns the paths of every effect that a rule could plan.
 func (l *protocol) effectPaths(key operation.Key) []Path {
-	paths := make([]Path, len(l.settings.Rules), len(l.settings.Rules)+1)
-	for i, rule := range l.settings.Rules {
-		paths[i] = EffectPath(key, rule.Name)
-	}
-	return append(paths, EffectPath(key, job.StepCollect))
+	return pathsOf(key, append(RuleNames(l.settings.Rules), job.StepCollect))
 }
 
 // readEffects decodes those of the documents that exist, by effect name.

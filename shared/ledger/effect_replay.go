@@ -163,7 +163,8 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 		return fmt.Errorf("%w: its document is gone; the operation's record says that it is %s", ErrReplay, status)
 	case i < 0:
 		return fmt.Errorf(
-			"%w: it was never planned, and no effect is named %.80q; the effects are %s", ErrReplay, r.name, ruleNames(rules),
+			"%w: it was never planned, and no effect is named %.80q; the effects are %s",
+			ErrReplay, r.name, strings.Join(RuleNames(rules), ", "),
 		)
 	case !rec.Registered:
 		return fmt.Errorf("%w: %w", ErrReplay, ErrUnregistered)
@@ -185,14 +186,6 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 	r.outcome = PlannedLate
 	r.remember(&effect, now)
 	return l.commitStatus(ctx, doc, recordDoc, effect, now, nil)
-}
-
-func ruleNames(rules []Rule) string {
-	names := make([]string, len(rules))
-	for i, rule := range rules {
-		names[i] = rule.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // id is the message's ID as it is stored.

@@ -113,6 +113,15 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	return problems
 }
 
+// RuleNames returns the names of rules, in their order.
+func RuleNames(rules []Rule) []string {
+	names := make([]string, len(rules))
+	for i, rule := range rules {
+		names[i] = rule.Name
+	}
+	return names
+}
+
 // Matches reports whether the rule plans its effect for an operation in the state of rec.
 func (r Rule) Matches(rec operation.Record) bool {
 	return slices.Contains(r.On, rec.State) && r.matchesKind(rec.JobKind)

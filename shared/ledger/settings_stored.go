@@ -59,11 +59,7 @@ func (s StoredSettings) RuleNames() []string {
 	if s.IsZero() {
 		return nil
 	}
-	names := make([]string, len(s.Rules))
-	for i, rule := range s.Rules {
-		names[i] = rule.Name
-	}
-	return names
+	return RuleNames(s.Rules)
 }
 
 // IsZero reports whether no process has stored any.

@@ -20,10 +20,7 @@ import (
 // checkRules refuses an effect that was never planned and that no rule here plans: this process
 // cannot run it. With a topic it only warns, because the deployed function may have such a rule.
 func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error {
-	var rules []string
-	for _, rule := range r.server.Ledger.Settings().Rules {
-		rules = append(rules, rule.Name)
-	}
+	rules := ledger.RuleNames(r.server.Ledger.Settings().Rules)
 	for _, target := range targets {
 		if target.Status != unplanned || slices.Contains(rules, target.Effect) {
 			continue
