@@ -67,6 +67,20 @@ func readQuarantined(d Document) (Quarantined, error) {
 	return q.derived(), nil
 }
 
+// quarantined reads a quarantined delivery, its document, and the store's time. ErrNotFound: there is none.
+func (l *protocol) quarantined(ctx context.Context, id string) (q Quarantined, doc Document, now time.Time, err error) {
+	snapshot, err := l.store.Get(ctx, quarantinePath(id))
+	if err != nil {
+		return q, doc, now, err
+	}
+	doc = snapshot.Documents[0]
+	if !doc.Exists() {
+		return q, doc, now, ErrNotFound
+	}
+	q, err = readQuarantined(doc)
+	return q, doc, snapshot.ReadTime, err
+}
+
 // A QuarantinedPart is a further part of a quarantined body.
 type QuarantinedPart struct {
 	Body     []byte    `json:"body" firestore:"body"`
@@ -87,14 +101,11 @@ type Suspect struct {
 // keptHeaders are the headers that help to read a body. None of them is a secret.
 var keptHeaders = []string{"webhook-id", "webhook-timestamp", "content-type", "user-agent"}
 
-// kept returns the headers that may be stored; nil where there are none.
+// kept returns the headers that may be stored.
 func kept(headers map[string]string) map[string]string {
-	var small map[string]string
+	small := map[string]string{}
 	for name, value := range headers {
 		if name = strings.ToLower(name); slices.Contains(keptHeaders, name) {
-			if small == nil {
-				small = map[string]string{}
-			}
 			small[name] = diag.Cut(value, maxHeaderBytes)
 		}
 	}
@@ -116,7 +127,7 @@ func (l Quarantine) Add(ctx context.Context, s Suspect) (bool, error) {
 		if err != nil || snapshot.Documents[0].Exists() {
 			return err
 		}
-		err = l.commit(ctx, l.quarantined(s, body, snapshot.ReadTime)...)
+		err = l.commit(ctx, l.quarantine(s, body, snapshot.ReadTime)...)
 		kept = !errors.Is(err, ErrConflict) // after a lost answer the document found counts as our own
 		return err
 	})
@@ -126,9 +137,9 @@ func (l Quarantine) Add(ctx context.Context, s Suspect) (bool, error) {
 // maxPartBytes keeps a part below MaxDocumentBytes, also where a store encodes bytes as text.
 const maxPartBytes = 512 << 10
 
-// quarantined returns the documents of a suspect: usually one, and more where its body does not fit
+// quarantine returns the documents of a suspect: usually one, and more where its body does not fit
 // into one.
-func (l *protocol) quarantined(s Suspect, body []byte, now time.Time) []Write {
+func (l *protocol) quarantine(s Suspect, body []byte, now time.Time) []Write {
 	parts := slices.Collect(slices.Chunk(body, maxPartBytes))
 	expire := now.Add(l.settings.Retention)
 	writes := []Write{{Path: quarantinePath(s.ID), Data: Quarantined{
@@ -148,21 +159,15 @@ func (l *protocol) quarantined(s Suspect, body []byte, now time.Time) []Write {
 // Read returns a quarantined body as it was delivered. ErrNotFound: there is none with
 // that delivery id. Other errors: the store's, and those of a body that cannot be decompressed.
 func (l quarantineReader) Read(ctx context.Context, id string) (Quarantined, []byte, error) {
-	var q Quarantined
-	snapshot, err := l.store.Get(ctx, quarantinePath(id))
+	q, _, _, err := l.quarantined(ctx, id)
 	if err != nil {
 		return q, nil, fmt.Errorf("reading quarantined delivery %s: %w", id, err)
-	}
-	if !snapshot.Documents[0].Exists() {
-		return q, nil, fmt.Errorf("quarantined delivery %s: %w", id, ErrNotFound)
-	}
-	if q, err = readQuarantined(snapshot.Documents[0]); err != nil {
-		return q, nil, err
 	}
 	compressed := q.Body
 	for n := 2; n <= q.Parts; n++ {
 		var part QuarantinedPart
-		if snapshot, err = l.store.Get(ctx, quarantinePath(id).Child(PartsCollection, strconv.Itoa(n))); err == nil {
+		snapshot, err := l.store.Get(ctx, quarantinePath(id).Child(PartsCollection, strconv.Itoa(n)))
+		if err == nil {
 			err = snapshot.Documents[0].Decode(&part)
 		}
 		if err != nil {
@@ -170,11 +175,11 @@ func (l quarantineReader) Read(ctx context.Context, id string) (Quarantined, []b
 		}
 		compressed = append(compressed, part.Body...)
 	}
+	var body []byte
 	reader, err := gzip.NewReader(bytes.NewReader(compressed))
-	if err != nil {
-		return q, nil, fmt.Errorf("decompressing quarantined delivery %s: %w", id, err)
+	if err == nil {
+		body, err = io.ReadAll(reader)
 	}
-	body, err := io.ReadAll(reader)
 	if err != nil {
 		return q, nil, fmt.Errorf("decompressing quarantined delivery %s: %w", id, err)
 	}

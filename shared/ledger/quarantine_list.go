@@ -62,19 +62,11 @@ func (l *protocol) withQuarantined(
 	ctx context.Context, id, doing string, change func(*Quarantined, time.Time) (changed bool, err error),
 ) error {
 	return l.retry(ctx, doing+" quarantined delivery "+id, func(int) error {
-		snapshot, err := l.store.Get(ctx, quarantinePath(id))
+		q, doc, now, err := l.quarantined(ctx, id)
 		if err != nil {
 			return err
 		}
-		doc := snapshot.Documents[0]
-		if !doc.Exists() {
-			return ErrNotFound
-		}
-		q, err := readQuarantined(doc)
-		if err != nil {
-			return err
-		}
-		changed, err := change(&q, snapshot.ReadTime)
+		changed, err := change(&q, now)
 		if err != nil || !changed {
 			return err
 		}
