@@ -217,10 +217,8 @@ func checkSchema(ctx context.Context, db interface {
 },
 ) (empty bool, err error) {
 	var version, tables int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return false, err
-	}
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+	const both = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
+	if err := db.QueryRowContext(ctx, both).Scan(&version, &tables); err != nil {
 		return false, err
 	}
 	switch {
