@@ -61,7 +61,7 @@ func tryReader(ctx context.Context, path string, now func() time.Time, parameter
 	// With rights to write, SQLite removes the files beside this one when the last program closes it.
 	parameters.Set("mode", "rw")
 	parameters["_pragma"] = []string{pragmaBusy(busyTimeout), "query_only(1)"}
-	s = &Store{now: now, clock: newClock(now), queries: newPrepared(), slots: make(chan struct{}, readers)}
+	s = &Store{now: now, clock: newClock(now), queries: new(prepared), slots: make(chan struct{}, readers)}
 	if s.read, err = connect(path, parameters); err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ type Store struct {
 // same. The database of another program is refused, and so is a path where the log of a file lies that
 // is gone.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
-	s := &Store{now: now, clock: newClock(now), queries: newPrepared(), slots: make(chan struct{}, readers)}
+	s := &Store{now: now, clock: newClock(now), queries: new(prepared), slots: make(chan struct{}, readers)}
 	err := create(ctx, path)
 	if err == nil {
 		s.write, err = s.open(path, 1, busyStep)
