@@ -7,15 +7,17 @@ import (
 	"google.golang.org/grpc"
 )
 
-// attempts counts how often the client sends one commit: it repeats one that was answered
-// UNAVAILABLE or RESOURCE_EXHAUSTED and does not report that it did.
-type attempts struct{ n atomic.Int32 }
+// repeats counts, below the client, what that repeats for one call of the store and does not report. Of a commit it
+// counts how often it was sent: the client repeats one that was answered UNAVAILABLE or RESOURCE_EXHAUSTED. Of a read
+// it counts the streams that brought documents: the client resumes one that breaks, and what is still to be read then
+// comes of a later instant.
+type repeats struct{ n atomic.Int32 }
 
-type attemptsKey struct{}
+type repeatsKey struct{}
 
-// count returns the context under which a commit is counted.
-func (a *attempts) count(ctx context.Context) context.Context {
-	return context.WithValue(ctx, attemptsKey{}, a)
+// count returns the context under which a call is counted.
+func (r *repeats) count(ctx context.Context) context.Context {
+	return context.WithValue(ctx, repeatsKey{}, r)
 }
 
 // countAttempts is an interceptor of the connection.
@@ -23,25 +25,11 @@ func countAttempts(
 	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption,
 ) error {
-	if a, ok := ctx.Value(attemptsKey{}).(*attempts); ok {
-		a.n.Add(1)
+	if r, ok := ctx.Value(repeatsKey{}).(*repeats); ok {
+		r.n.Add(1)
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
-
-// streams counts the streams of one read that brought documents. The client resumes a stream that
-// breaks: what is still to be read then comes of a later instant.
-type streams struct{ n atomic.Int32 }
-
-type streamsKey struct{}
-
-// count returns the context under which a read's streams are counted.
-func (s *streams) count(ctx context.Context) context.Context {
-	return context.WithValue(ctx, streamsKey{}, s)
-}
-
-// torn reports whether the documents are not of one instant.
-func (s *streams) torn() bool { return s.n.Load() > 1 }
 
 // countStreams is an interceptor of the connection.
 func countStreams(
@@ -49,15 +37,15 @@ func countStreams(
 	opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	stream, err := streamer(ctx, desc, cc, method, opts...)
-	if s, ok := ctx.Value(streamsKey{}).(*streams); ok && err == nil {
-		stream = &countedStream{ClientStream: stream, read: s}
+	if r, ok := ctx.Value(repeatsKey{}).(*repeats); ok && err == nil {
+		stream = &countedStream{ClientStream: stream, read: r}
 	}
 	return stream, err
 }
 
 type countedStream struct {
 	grpc.ClientStream
-	read    *streams
+	read    *repeats
 	counted bool
 }
 

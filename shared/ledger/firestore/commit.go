@@ -37,7 +37,7 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.To
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.commitTimeout)
 	defer cancel()
-	var sent attempts
+	var sent repeats
 	results, err := batch.Commit(sent.count(bounded))
 	if err != nil {
 		return nil, classifyCommit(ctx, err, int(sent.n.Load()))

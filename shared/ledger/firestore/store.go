@@ -105,12 +105,12 @@ func (s *Store) getAll(ctx context.Context, paths []ledger.Path) ([]ledger.Docum
 	bounded, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	for {
-		var read streams
+		var read repeats
 		snapshots, err := s.client.GetAll(read.count(bounded), refs)
 		if err != nil {
 			return nil, time.Time{}, classify(ctx, "reading documents", err)
 		}
-		if !read.torn() {
+		if read.n.Load() <= 1 { // else they are not of one instant
 			documents, readTime := documentsOf(snapshots)
 			return documents, readTime, nil
 		}
