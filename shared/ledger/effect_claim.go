@@ -77,14 +77,12 @@ var ErrLeaseLost = errors.New("the lease was lost")
 func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
-	err := l.withEffect(ctx, key, name, "claiming", func(effect Effect, read Snapshot) error {
-		docs, now := read.Documents, read.ReadTime
-		if !docs[0].Exists() {
+	err := l.withEffect(ctx, key, name, "claiming", func(effect Effect, read Snapshot) (err error) {
+		if !read.Documents[0].Exists() {
 			grant = Grant{Verdict: Absent}
 			return nil
 		}
-		var err error
-		grant, err = l.claim(ctx, docs, effect, now, owner, &seized)
+		grant, err = l.claim(ctx, read.Documents, effect, read.ReadTime, owner, &seized)
 		return err
 	}, OperationPath(key))
 	if err != nil {
@@ -208,9 +206,8 @@ func leaseOf(effect Effect, rec operation.Record, seized bool) Lease {
 // Errors: ErrLeaseLost; else as Ingest.
 func (l Effects) Extend(ctx context.Context, lease Lease) error {
 	return l.withLease(ctx, lease, "extending", func(effect Effect, read Snapshot) error {
-		docs, now := read.Documents, read.ReadTime
-		effect.claimableFrom(now.Add(l.settings.ClaimTTL))
-		return l.commit(ctx, l.writeEffect(docs[0], effect))
+		effect.claimableFrom(read.ReadTime.Add(l.settings.ClaimTTL))
+		return l.commit(ctx, l.writeEffect(read.Documents[0], effect))
 	})
 }
 

@@ -41,7 +41,6 @@ func (l *protocol) giveBack(
 ) (Message, error) {
 	var m Message
 	err := l.withEffect(ctx, lease.Operation, lease.Effect, doing, func(effect Effect, read Snapshot) error {
-		docs, now := read.Documents, read.ReadTime
 		m = Message{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}
 		switch {
 		case effect.State == EffectPending && effect.lastHeldBy(lease):
@@ -50,14 +49,14 @@ func (l *protocol) giveBack(
 			return ErrLeaseLost
 		}
 		effect.State, effect.Unanswered = EffectPending, 0
-		effect.closeAttempt(AttemptContinued, cause, now)
+		effect.closeAttempt(AttemptContinued, cause, read.ReadTime)
 		effect.Attempts = max(effect.Attempts-1, 0)
 		if cause != nil { // it came as far as what it waits for: failures from before are over
 			effect.Failing, effect.Lost = nil, nil
 		}
 		m.Attempt = effect.Attempts + 1
-		effect.claimableFrom(operation.Instant(now.Add(after)))
-		return l.commit(ctx, l.writeEffect(docs[0], effect))
+		effect.claimableFrom(operation.Instant(read.ReadTime.Add(after)))
+		return l.commit(ctx, l.writeEffect(read.Documents[0], effect))
 	})
 	return m, err
 }

@@ -13,17 +13,16 @@ import (
 func (l Effects) Decline(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	verdict := Absent
 	err := l.withEffect(ctx, key, name, "declining", func(effect Effect, read Snapshot) error {
-		docs, now := read.Documents, read.ReadTime
-		if !docs[0].Exists() {
+		if !read.Documents[0].Exists() {
 			return nil
 		}
-		verdict, _ = effect.refusal(now, "")
+		verdict, _ = effect.refusal(read.ReadTime, "")
 		if effect.Unanswered < 2 || verdict != Claimed { // after one message it is due within an interval anyway
 			return nil
 		}
 		effect.Unanswered = 0
-		effect.DueAt = operation.Earlier(effect.DueAt, l.next(now, 1))
-		return l.commit(ctx, l.writeEffect(docs[0], effect))
+		effect.DueAt = operation.Earlier(effect.DueAt, l.next(read.ReadTime, 1))
+		return l.commit(ctx, l.writeEffect(read.Documents[0], effect))
 	})
 	if err != nil {
 		return "", err

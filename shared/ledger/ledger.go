@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -59,16 +60,13 @@ func New(store Store, settings Settings, options Options) (*Ledger, error) {
 	}
 	p := &protocol{
 		store: store, settings: settings, publish: options.Publisher, nonce: options.Nonce, jitter: options.Jitter,
-		log: options.Log,
+		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)),
 	}
 	if p.nonce == nil {
 		p.nonce = rand.Text
 	}
 	if p.jitter == nil {
 		p.jitter = mathrand.Float64
-	}
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
 	}
 	r := p.reading()
 	return &Ledger{

@@ -88,8 +88,7 @@ func (l *protocol) ingest(ctx context.Context, e operation.Event) (done ingested
 	unlock = sync.OnceFunc(unlock)
 	defer unlock()
 	call := ingestion{ledger: l, nonce: l.nonce(), unlock: unlock}
-	err = l.retry(ctx, "ingesting an event about "+string(e.Key), func(tries int) error {
-		var err error
+	err = l.retry(ctx, "ingesting an event about "+string(e.Key), func(tries int) (err error) {
 		done, err = call.try(ctx, e, tries > 0)
 		return err
 	})

@@ -67,8 +67,7 @@ func (l Operations) Register(ctx context.Context, r Registration) (Registered, e
 func (l *protocol) registerAny(ctx context.Context, r Registration) (Registered, error) {
 	var result Registered
 	var messages []Message
-	err := l.retry(ctx, "registering "+string(r.Name.Key), func(tries int) error {
-		var err error
+	err := l.retry(ctx, "registering "+string(r.Name.Key), func(tries int) (err error) {
 		result, messages, err = l.register(ctx, r, tries > 0)
 		return err
 	})

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,10 +163,7 @@ func together(ctx context.Context, store Store, queries []Query, limit int) ([]D
 		all = append(all, found...)
 	}
 	slices.SortStableFunc(all, func(a, b Document) int {
-		order := a.At.Compare(b.At)
-		if order == 0 {
-			order = a.Path.Compare(b.Path)
-		}
+		order := cmp.Or(a.At.Compare(b.At), a.Path.Compare(b.Path))
 		if queries[0].Descending {
 			return -order
 		}
