@@ -78,9 +78,7 @@ func (l Jobs) Alerted(ctx context.Context, key operation.Key, since time.Time) e
 		if err != nil || j.Hold == nil || j.Hold.Alerted || !j.Hold.At.Equal(since) {
 			return err
 		}
-		hold := *j.Hold
-		hold.Alerted = true
-		j.Hold = &hold
+		j.Hold.Alerted = true
 		return l.commit(ctx, j.Write())
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -112,16 +111,11 @@ func (l *protocol) effectBack(doc Document, now time.Time) (Write, bool, error) 
 	}
 	notAfter(now, &effect.CreatedAt)
 	if effect.Failing != nil {
-		failing := *effect.Failing
-		notAfter(now, &failing.Since, &failing.Last, &failing.AlertedAt)
-		effect.Failing = &failing
+		notAfter(now, &effect.Failing.Since, &effect.Failing.Last, &effect.Failing.AlertedAt)
 	}
 	if effect.Lost != nil {
-		lost := *effect.Lost
-		notAfter(now, &lost.Since)
-		effect.Lost = &lost
+		notAfter(now, &effect.Lost.Since)
 	}
-	effect.History = slices.Clone(effect.History)
 	for i := range effect.History {
 		notAfter(now, &effect.History[i].Began, &effect.History[i].Ended)
 	}
@@ -144,7 +138,6 @@ func (l *protocol) intentBack(doc Document, now time.Time) (Write, bool, error) 
 		return Write{}, false, err
 	}
 	notAfter(now, &intent.CreatedAt, &intent.RenewedAt, &intent.AbandonedAt)
-	intent.Names = slices.Clone(intent.Names)
 	for i := range intent.Names {
 		notAfter(now, &intent.Names[i].At)
 	}
