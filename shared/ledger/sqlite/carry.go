@@ -45,18 +45,14 @@ func withUnknown(body, stored []byte, t reflect.Type) ([]byte, error) {
 	}
 	known := membersOf(t)
 	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return known[strings.ToLower(name)] })
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		member, err := marshal(map[string]json.RawMessage{name: members[name]})
-		if err != nil {
-			return nil, err
-		}
-		separator := ","
-		if len(body) == len("{}") {
-			separator = ""
-		}
-		body = slices.Concat(body[:len(body)-1], []byte(separator), member[1:])
+	if len(members) == 0 {
+		return body, nil
 	}
-	return body, nil
+	unknown, err := marshal(members) // in the order of their names
+	if err != nil || len(body) == len("{}") {
+		return unknown, err
+	}
+	return slices.Concat(body[:len(body)-1], []byte(","), unknown[1:]), nil
 }
 
 // membersOf returns the names that JSON reads into a field of a struct type, in lower case, because

@@ -112,26 +112,23 @@ func indexOf(q ledger.Query) string {
 	for _, equal := range q.Where {
 		by[equal.Field] = true
 	}
-	index := ""
 	switch {
 	case q.Collection == ledger.EffectsCollection && by["withoutRecord"]:
-		index = "without_record"
+		return "INDEXED BY without_record"
 	case q.Collection != ledger.OperationsCollection:
+		return ""
 	case by["deadEffect"]:
-		index = "dead"
+		return "INDEXED BY dead"
 	case by["jobKind"]:
-		index = "of_job_kind"
+		return "INDEXED BY of_job_kind"
 	case by["state"] && by["collection"]:
-		index = "of_state_and_collection"
+		return "INDEXED BY of_state_and_collection"
 	case by["state"]:
-		index = "of_state"
+		return "INDEXED BY of_state"
 	case by["collection"]:
-		index = "of_collection"
+		return "INDEXED BY of_collection"
 	}
-	if index != "" {
-		index = "INDEXED BY " + index
-	}
-	return index
+	return ""
 }
 
 // An order is what a query orders by: an expression, and a time as the expression has it.
