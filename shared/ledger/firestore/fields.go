@@ -3,6 +3,7 @@ package firestore
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,15 +47,10 @@ func fieldsOf(data any) ([]field, error) {
 		case name == "":
 			name = sf.Name
 		}
-		omit := false
-		switch options {
-		case "":
-		case "omitempty", "omitzero":
-			omit = true
-		default:
+		if !slices.Contains([]string{"", "omitempty", "omitzero"}, options) {
 			return nil, fmt.Errorf("%T: field %s: option %q is not known: %w", data, name, options, ledger.ErrInvalid)
 		}
-		fields = append(fields, field{name: name, value: valueOf(value), absent: isAbsent(value, omit)})
+		fields = append(fields, field{name: name, value: valueOf(value), absent: isAbsent(value, options != "")})
 		size += sizeOf(value)
 	}
 	if size > ledger.MaxDocumentBytes {
