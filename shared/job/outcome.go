@@ -23,34 +23,27 @@ const (
 )
 
 // Counts returns the counts of one request with this outcome.
-func (o Outcome) Counts() Counts {
-	switch o {
-	case OutcomeDone:
-		return Counts{Done: 1}
-	case OutcomeInvalid:
-		return Counts{Invalid: 1}
-	case OutcomeTruncated:
-		return Counts{Truncated: 1}
-	case OutcomeRefused:
-		return Counts{Refused: 1}
-	default:
-		return Counts{Failed: 1}
-	}
+func (o Outcome) Counts() (c Counts) {
+	*c.counter(o) = 1
+	return c
 }
 
 // Of returns how many requests have this outcome.
-func (c Counts) Of(o Outcome) int64 {
+func (c Counts) Of(o Outcome) int64 { return *c.counter(o) }
+
+// counter is where requests with this outcome are counted.
+func (c *Counts) counter(o Outcome) *int64 {
 	switch o {
 	case OutcomeDone:
-		return c.Done
+		return &c.Done
 	case OutcomeInvalid:
-		return c.Invalid
+		return &c.Invalid
 	case OutcomeTruncated:
-		return c.Truncated
+		return &c.Truncated
 	case OutcomeRefused:
-		return c.Refused
+		return &c.Refused
 	default:
-		return c.Failed
+		return &c.Failed
 	}
 }
 
