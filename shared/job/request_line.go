@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/jsonscan"
 )
@@ -62,18 +64,6 @@ func quoted(text []byte) (content string, end int) {
 
 // appendHead appends the beginning of a canonical line, up to its body.
 func appendHead(to []byte, key string) []byte {
-	to = appendQuoted(append(to, beforeKey...), key)
+	to, _ = jsontext.AppendQuote(append(to, beforeKey...), key) // it fails of no key: each is UTF-8
 	return append(to, beforeBody...)
-}
-
-// appendQuoted appends a JSON text. A key has no other characters that must be escaped.
-func appendQuoted(to []byte, key string) []byte {
-	to = append(to, '"')
-	for i := range len(key) {
-		if key[i] == '"' || key[i] == '\\' {
-			to = append(to, '\\')
-		}
-		to = append(to, key[i])
-	}
-	return append(to, '"')
 }

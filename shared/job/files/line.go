@@ -3,9 +3,9 @@ package files
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
@@ -26,16 +26,11 @@ type Line struct {
 
 // AppendTo appends the line with its newline. What Gemini sent is copied as it is: encoding it once more
 // would cost more than all else.
-func (l Line) AppendTo(to []byte) ([]byte, error) {
-	to, err := appendText(append(to, `{"key":`...), l.Key)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a key: %w", err)
-	}
+func (l Line) AppendTo(to []byte) []byte {
 	if len(l.Request)+len(l.Response)+len(l.Error) == 0 { // a line of results has one of the last two
-		if l.Error, err = json.Marshal(map[string]string{"message": "opledger: " + l.Why}); err != nil {
-			return nil, fmt.Errorf("encoding an error: %w", err)
-		}
+		l.Error = append(appendText([]byte(`{"message":`), "opledger: "+l.Why), '}')
 	}
+	to = appendText(append(to, `{"key":`...), l.Key)
 	for _, member := range []struct {
 		name  string
 		value json.RawMessage
@@ -46,32 +41,21 @@ func (l Line) AppendTo(to []byte) ([]byte, error) {
 		to = append(append(append(to, `,"`...), member.name...), `":`...)
 		to = append(to, oneLine(member.value)...)
 	}
-	to, err = appendText(append(to, `,"outcome":`...), string(l.Outcome))
-	if err == nil && l.Why != "" {
-		to, err = appendText(append(to, `,"why":`...), l.Why)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("encoding an outcome: %w", err)
+	to = appendText(append(to, `,"outcome":`...), string(l.Outcome))
+	if l.Why != "" {
+		to = appendText(append(to, `,"why":`...), l.Why)
 	}
 	to = strconv.AppendInt(append(to, `,"attempts":`...), int64(l.Attempts), 10)
 	if l.Batch != "" {
-		if to, err = appendText(append(to, `,"batch":`...), string(l.Batch)); err != nil {
-			return nil, fmt.Errorf("encoding a batch: %w", err)
-		}
+		to = appendText(append(to, `,"batch":`...), string(l.Batch))
 	}
-	return append(to, "}\n"...), nil
+	return append(to, "}\n"...)
 }
 
-// appendText appends a JSON text as encoding/json writes it, which costs more than all else where nothing is to
-// be escaped.
-func appendText(to []byte, text string) ([]byte, error) {
-	for i := range len(text) {
-		if b := text[i]; b < ' ' || b > '~' || strings.IndexByte(`"\<>&`, b) >= 0 {
-			encoded, err := json.Marshal(text)
-			return append(to, encoded...), err //nolint:wrapcheck // the caller says what was encoded
-		}
-	}
-	return append(append(append(to, '"'), text...), '"'), nil
+// appendText appends a JSON text.
+func appendText(to []byte, text string) []byte {
+	to, _ = jsontext.AppendQuote(to, text) // its error says that bytes which are not UTF-8 became U+FFFD
+	return to
 }
 
 // oneLine returns a JSON value without line breaks.

@@ -39,10 +39,8 @@ func NewWriter(ctx context.Context, s storage.Storage, name string) *Writer {
 }
 
 // Line writes a line.
-func (w *Writer) Line(l Line) (err error) {
-	if w.buffer, err = l.AppendTo(w.buffer[:0]); err != nil {
-		return err
-	}
+func (w *Writer) Line(l Line) error {
+	w.buffer = l.AppendTo(w.buffer[:0])
 	return w.write(w.buffer)
 }
 
