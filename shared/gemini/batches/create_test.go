@@ -48,13 +48,14 @@ func TestCreate(t *testing.T) {
 		if model == "tunedModels/mine" { // the simulator has none
 			continue
 		}
-		got, err := w.client.Get(t.Context(), name.Key)
+		answer, err := w.client.Get(t.Context(), name.Key)
+		got := read(answer)
 		ours = w.requests()
 		_, _ = w.sdk.Batches.Get(t.Context(), string(name.Key), nil)
 		if diff := cmp.Diff(w.requests(), ours); diff != "" {
 			t.Errorf("%s: getting: -SDK +ours\n%s", model, diff)
 		}
-		want := batches.Batch{
+		want := batch{
 			State: operation.Pending, InputFile: r.File, CorrelationID: r.CorrelationID, Requests: got.Requests,
 			UpdateTime: got.UpdateTime,
 		}
@@ -134,8 +135,8 @@ func TestCreateEmbeddings(t *testing.T) {
 	if diff := cmp.Diff(normal(w.requests()), normal(ours)); err != nil || diff != "" || len(ours) != 1 {
 		t.Errorf("%v, %d requests, -SDK +ours\n%s", err, len(ours), diff)
 	}
-	got, err := w.client.Get(t.Context(), name.Key)
-	if err != nil || got.InputFile != r.File || got.CorrelationID != r.CorrelationID {
+	answer, err := w.client.Get(t.Context(), name.Key)
+	if got := read(answer); err != nil || got.InputFile != r.File || got.CorrelationID != r.CorrelationID {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/batches"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/check"
@@ -109,22 +110,22 @@ var errDiffers = errors.New(
 
 // confirm asks Gemini for the batch. One with another input, or another end, than the ledger has stops the
 // part until an operator decides.
-func (c *collecting) confirm(ctx context.Context) (batches.Batch, error) {
+func (c *collecting) confirm(ctx context.Context) (api.Batch, error) {
 	batch, err := c.Batches.Get(ctx, c.task.Operation)
 	if err != nil {
 		return batch, fmt.Errorf("asking for %s: %w", c.task.Operation, err)
 	}
 	ours := func(f job.File) bool { return f.Name == batch.InputFile }
-	switch {
+	switch state := batch.Known(); {
 	case batch.InputFile != "" && !slices.ContainsFunc(c.part.Files, ours):
 		err = fmt.Errorf("%s has the input %s, which is none of %s: %w", c.task.Operation, batch.InputFile, c.part.Key,
 			errDiffers)
 		return batch, effect.Permanent(err)
-	case batch.State.Terminal() && batch.State != c.completion.State:
-		err = fmt.Errorf("%s is %s at Gemini and %s in the ledger: %w", c.task.Operation, batch.State, c.completion.State,
+	case state.Terminal() && state != c.completion.State:
+		err = fmt.Errorf("%s is %s at Gemini and %s in the ledger: %w", c.task.Operation, state, c.completion.State,
 			errDiffers)
 		return batch, effect.Permanent(err)
-	case !batch.State.Terminal():
+	case !state.Terminal():
 		return batch, fmt.Errorf("%s has not ended, as Gemini says now; it is asked again", c.task.Operation)
 	}
 	return batch, nil
@@ -132,9 +133,9 @@ func (c *collecting) confirm(ctx context.Context) (batches.Batch, error) {
 
 // outputOf returns what is known of a batch's result; nil where it has none. What a cancelled batch did is
 // read, too, wherever a result is named.
-func outputOf(completion ledger.Payload, batch batches.Batch) *operation.Result {
+func outputOf(completion ledger.Payload, batch api.Batch) *operation.Result {
 	result := operation.Result(completion.Result)
-	result.OutputFile = cmp.Or(result.OutputFile, batch.OutputFile)
+	result.OutputFile = cmp.Or(result.OutputFile, batch.Result.OutputFile)
 	if result.OutputFile == "" && completion.State != operation.Succeeded {
 		return nil
 	}
