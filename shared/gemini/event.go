@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -32,7 +33,8 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 		return operation.Event{}, &MalformedError{Problem: "it has no type", Fields: envelope.names(nil)}
 	}
 	kind, verb, _ := strings.Cut(eventType, ".")
-	collection, state := collectionOf(kind), stateOf(verb)
+	collection := collectionOf(kind)
+	state, code := StateOf(verb)
 	if collection == "" || state == operation.Unknown {
 		return operation.Event{}, &UnknownTypeError{Type: eventType}
 	}
@@ -48,16 +50,14 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 		}
 	}
 	result := readResult(data)
-	if endsWithoutResult(verb) {
-		result.ErrorCode = verb
-	}
+	result.ErrorCode = cmp.Or(code, result.ErrorCode)
 	return operation.Event{
 		Name:          name,
 		DeliveryID:    deliveryID,
 		Source:        operation.Webhook,
 		Type:          eventType,
 		State:         state,
-		UpdateTime:    readTime(envelope.text("timestamp")),
+		UpdateTime:    ParseTime(envelope.text("timestamp")),
 		Result:        result,
 		CorrelationID: correlationID,
 	}, nil
@@ -98,32 +98,31 @@ func collectionOf(kind string) operation.Collection {
 	}
 }
 
-// stateOf maps the verb of an event's type to a state, and any other word to operation.Unknown. It
-// accepts every verb for every kind: the documentation has changed twice and may again.
-func stateOf(verb string) operation.State {
-	switch verb {
+// StateOf maps a word of Gemini's, which is the verb of an event's type or the status of an interaction, to a state,
+// and any other word to operation.Unknown. It accepts every verb for every kind: the documentation has changed twice
+// and may again. A failure that has no error code has the word as its code [M1].
+func StateOf(word string) (state operation.State, code string) {
+	switch word {
 	case "pending", "queued":
-		return operation.Pending
+		return operation.Pending, ""
 	case "running", "started", "in_progress":
-		return operation.Running
+		return operation.Running, ""
 	case "requires_action", "requires_continuation":
-		return operation.RequiresAction
+		return operation.RequiresAction, ""
 	case "succeeded", "completed", "generated":
-		return operation.Succeeded
-	case "failed", "incomplete", "budget_exceeded":
-		return operation.Failed
+		return operation.Succeeded, ""
+	case "failed":
+		return operation.Failed, ""
+	case "incomplete", "budget_exceeded":
+		return operation.Failed, word
 	case "cancelled", "canceled":
-		return operation.Cancelled
+		return operation.Cancelled, ""
 	case "expired":
-		return operation.Expired
+		return operation.Expired, ""
 	default:
-		return operation.Unknown
+		return operation.Unknown, ""
 	}
 }
-
-// endsWithoutResult reports whether verb is a failure that has no error code: the verb becomes the
-// code [M1].
-func endsWithoutResult(verb string) bool { return verb == "incomplete" || verb == "budget_exceeded" }
 
 // findName returns the operation's name from any of the documented fields [K3].
 func findName(envelope, data object, collection operation.Collection) (operation.Name, error) {
@@ -162,9 +161,9 @@ func wrongKind(envelope, data object) (field, kind string) {
 	return "", ""
 }
 
-// readTime parses an RFC 3339 time and cuts it to microseconds. It returns zero for anything else
-// [M4].
-func readTime(text string) time.Time {
+// ParseTime parses an RFC 3339 time of Gemini's and cuts it to microseconds. It returns zero for any other text,
+// because what has the time counts without it [M4].
+func ParseTime(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text) // accepts fractions of a second, too
 	if err != nil {
 		return time.Time{}

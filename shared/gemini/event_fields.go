@@ -12,11 +12,11 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Bounds, in bytes, on the texts of an event that become part of a record. A record is one document
+// Bounds, in bytes, on the texts of an event or an answer that become part of a record. A record is one document
 // of at most 1 MiB, and a long error message must not prevent its write.
 const (
-	maxErrorMessage = 4 << 10
-	maxErrorCode    = 128
+	MaxErrorMessage = 4 << 10
+	MaxErrorCode    = 128
 	maxFieldsListed = 40
 )
 
@@ -112,9 +112,9 @@ func readResult(data object) operation.Result {
 			output.firstText("responsesFile", "responses_file")),
 		Inline: holdsItems(data.get("output")),
 		ErrorCode: diag.Cut(cmp.Or(data.scalar("error_code"),
-			failure.scalar("code"), failure.text("status")), maxErrorCode),
+			failure.scalar("code"), failure.text("status")), MaxErrorCode),
 		ErrorMessage: diag.Cut(cmp.Or(data.text("error_message"),
-			failure.text("message"), data.text("error")), maxErrorMessage),
+			failure.text("message"), data.text("error")), MaxErrorMessage),
 	}
 }
 

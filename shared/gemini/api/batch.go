@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -146,8 +147,5 @@ func (b *Batch) Known() operation.State {
 
 // Since is the server's time of the batch's state [M4]; zero where it says none.
 func (b *Batch) Since() time.Time {
-	if updated := ParseTime(b.UpdateTime); !updated.IsZero() {
-		return updated
-	}
-	return ParseTime(b.EndTime)
+	return cmp.Or(gemini.ParseTime(b.UpdateTime), gemini.ParseTime(b.EndTime))
 }

@@ -34,7 +34,7 @@ func read(b api.Batch) batch {
 // TestGet: every state, and what is odd hides nothing else.
 func TestGet(t *testing.T) {
 	t.Parallel()
-	noon := time.Date(2026, 1, 22, 12, 0, 0, 123456789, time.UTC)
+	noon := time.Date(2026, 1, 22, 12, 0, 0, 123456000, time.UTC)
 	state := func(word string) string { return `{"name":"batches/a","metadata":{"state":"` + word + `"}}` }
 	for body, want := range map[string]batch{
 		state("BATCH_STATE_PENDING"):            {State: operation.Pending},

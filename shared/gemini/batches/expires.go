@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
@@ -52,5 +53,5 @@ func (c *Client) Expires(ctx context.Context, name string) (time.Time, error) {
 		err = fmt.Errorf("the answer about %s names %s", name,
 			diag.QuoteUpTo(c.api.Redact(answer.Name, maxQuoted), maxQuoted))
 	}
-	return api.ParseTime(cmp.Or(answer.ExpirationTime, answer.ExpireTime)), err
+	return gemini.ParseTime(cmp.Or(answer.ExpirationTime, answer.ExpireTime)), err
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini/batches"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // TestExpires: when a file and a cache expire, as the SDK would ask; and that what is deleted is gone.
@@ -35,7 +36,7 @@ func TestExpires(t *testing.T) {
 		} else {
 			_, _ = w.sdk.Caches.Get(t.Context(), name, nil)
 		}
-		if diff := cmp.Diff(w.requests(), ours); err != nil || !got.Equal(want) || diff != "" {
+		if diff := cmp.Diff(w.requests(), ours); err != nil || !got.Equal(operation.Instant(want)) || diff != "" {
 			t.Errorf("%s: %v, %v, want %v; -SDK +ours\n%s", name, got, err, want, diff)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
@@ -133,5 +134,5 @@ func (u *uploaded) file(size int64) (File, error) {
 	if said := strings.Trim(string(u.File.SizeBytes), `"`); said != "" && said != strconv.FormatInt(size, 10) {
 		return File{}, fmt.Errorf("the file at Gemini has %s bytes", diag.QuoteUpTo(said, maxQuoted))
 	}
-	return File{Name: u.File.Name, Size: size, ExpiresAt: api.ParseTime(u.File.ExpirationTime)}, nil
+	return File{Name: u.File.Name, Size: size, ExpiresAt: gemini.ParseTime(u.File.ExpirationTime)}, nil
 }

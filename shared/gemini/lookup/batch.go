@@ -45,6 +45,6 @@ func (c *Client) batchAnswer(name string, batch api.Batch) Answer {
 // describe adds to an answer the fields that do not depend on the state.
 func describe(batch api.Batch, answer Answer) Answer {
 	answer.CorrelationID = gemini.CorrelationIn(batch.DisplayName)
-	answer.CreateTime = operation.Instant(api.ParseTime(batch.CreateTime))
+	answer.CreateTime = gemini.ParseTime(batch.CreateTime)
 	return answer
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
@@ -30,13 +31,7 @@ func NewClient(o Options) (*Client, error) {
 	return &Client{api: base}, nil
 }
 
-// Bounds, in bytes, on the error texts that become part of a record; the same as for an event's.
-const (
-	maxErrorMessage = 4 << 10
-	maxErrorCode    = 128
-)
-
 // errorTexts redacts and cuts an operation's error code and message for a record.
 func (c *Client) errorTexts(code, message string) (string, string) {
-	return c.api.Redact(code, maxErrorCode), c.api.Redact(message, maxErrorMessage)
+	return c.api.Redact(code, gemini.MaxErrorCode), c.api.Redact(message, gemini.MaxErrorMessage)
 }

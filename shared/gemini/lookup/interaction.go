@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -57,12 +58,10 @@ func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 		result.ErrorCode, result.ErrorMessage = c.errorTexts(i.failure.Code, i.failure.Message)
 	}
 	var answer Answer
-	switch state := interactionState(i.status); {
+	switch state, code := gemini.StateOf(i.status); {
 	case state.Known():
-		if i.status == incomplete || i.status == budgetExceeded {
-			result.ErrorCode = i.status // a failure without an error code [M1]
-		}
-		answer = known(state, api.ParseTime(i.updated), result)
+		result.ErrorCode = cmp.Or(code, result.ErrorCode)
+		answer = known(state, gemini.ParseTime(i.updated), result)
 	case i.status == "":
 		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
 	default:
@@ -70,30 +69,7 @@ func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 			c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(i.status, maxQuoted)),
 		)
 	}
-	answer.CreateTime = operation.Instant(api.ParseTime(i.created))
+	answer.CreateTime = gemini.ParseTime(i.created)
 	answer.CorrelationID = gemini.CorrelationOf(i.metadata)
 	return answer
-}
-
-// The statuses of a failure that has no error code.
-const incomplete, budgetExceeded = "incomplete", "budget_exceeded"
-
-// interactionState maps Gemini's states to the ledger's, and any other word to operation.Unknown.
-func interactionState(status string) operation.State {
-	switch status {
-	case "queued":
-		return operation.Pending
-	case "in_progress":
-		return operation.Running
-	case "requires_action", "requires_continuation":
-		return operation.RequiresAction
-	case "completed":
-		return operation.Succeeded
-	case "failed", incomplete, budgetExceeded:
-		return operation.Failed
-	case "cancelled":
-		return operation.Cancelled
-	default:
-		return operation.Unknown
-	}
 }
