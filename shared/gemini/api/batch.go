@@ -27,7 +27,7 @@ type Batch struct {
 // ReadBatch reads one batch to its end, of any size: inline results are skipped. A text that is cut
 // short, or continues after the batch, is an error, as is one of more than MaxValueBytes for one value.
 func ReadBatch(body io.Reader) (b Batch, err error) {
-	err = NewJSON(body).DocumentOf(b.members())
+	err = NewJSON(body).DocumentOf(b.Members())
 	return b, err
 }
 
@@ -39,7 +39,7 @@ func ReadBatches(body io.Reader, next *string, entry func(Batch) error) (failure
 		"operations": func(j *JSON) error {
 			return j.List(func() error {
 				var b Batch
-				if err := Object(b.members())(j); err != nil {
+				if err := Object(b.Members())(j); err != nil {
 					return err
 				}
 				return entry(b)
@@ -51,8 +51,8 @@ func ReadBatches(body io.Reader, next *string, entry func(Batch) error) (failure
 	return failure, err
 }
 
-// members are what is read of a batch.
-func (b *Batch) members() Members {
+// Members are what is read of a batch.
+func (b *Batch) Members() Members {
 	return Members{
 		"name": Text(&b.Name),
 		"metadata": Object(Members{

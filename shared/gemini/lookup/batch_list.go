@@ -64,11 +64,11 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 		instead api.Failure
 	)
 	failure := c.get(ctx, batches, batches, query, func(body io.Reader) (err error) {
-		instead, err = api.ReadBatches(body, &page.NextPageToken, func(batch api.Batch) error {
+		instead, err = api.ReadBatches(body, &page.NextPageToken, func(read api.Batch) error {
 			if len(page.Batches) == MaxPageSize {
 				return fmt.Errorf("%w: the page has more than %d batches", api.ErrTooLarge, MaxPageSize)
 			}
-			page.Batches = append(page.Batches, c.entry(batch))
+			page.Batches = append(page.Batches, c.entry(batch{read}))
 			return nil
 		})
 		if err == nil && len(page.NextPageToken) > maxPageToken {
@@ -87,18 +87,18 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 }
 
 // entry returns the entry for a batch in a page.
-func (c *Client) entry(batch api.Batch) Batch {
-	name, err := operation.ParseName(batch.Name, "")
+func (c *Client) entry(b batch) Batch {
+	name, err := operation.ParseName(b.Name, "")
 	if err == nil && name.Key.Collection() != operation.Batches {
-		err = fmt.Errorf("%s is not the name of a batch", diag.QuoteUpTo(batch.Name, maxQuoted))
+		err = fmt.Errorf("%s is not the name of a batch", diag.QuoteUpTo(b.Name, maxQuoted))
 	}
 	entry := Batch{
-		DisplayName: diag.Cut(batch.DisplayName, maxDisplayName), Model: diag.Cut(batch.Model, maxDisplayName),
+		DisplayName: diag.Cut(b.DisplayName, maxDisplayName), Model: diag.Cut(b.Model, maxDisplayName),
 	}
 	if err != nil {
-		entry.Answer = describe(batch, unknown(c.problem(batches, BadAnswer, "an entry of the page: %s", err)))
+		entry.Answer = b.describe(unknown(c.problem(batches, BadAnswer, "an entry of the page: %s", err)))
 		return entry
 	}
-	entry.Name, entry.Answer = name, c.batchAnswer(name.Resource, batch)
+	entry.Name, entry.Answer = name, b.answer(c, name.Resource)
 	return entry
 }

@@ -2,9 +2,7 @@ package lookup
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"io"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
@@ -19,23 +17,10 @@ type interaction struct {
 	metadata                     json.RawMessage
 }
 
-// lookupInteraction looks up one interaction.
-func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, path string) Answer {
-	var i interaction
-	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
-		if err := api.NewJSON(body).DocumentOf(i.members()); err != nil {
-			return err
-		}
-		return api.CheckAbout(name, i.id)
-	})
-	if failure != nil {
-		return unknown(failure)
-	}
-	return c.interactionAnswer(name, i)
-}
+func (i *interaction) about() string { return i.id }
 
-// members are what is read of an interaction.
-func (i *interaction) members() api.Members {
+// Members are what is read of an interaction.
+func (i *interaction) Members() api.Members {
 	return api.Members{
 		"id":      api.Text(&i.id),
 		"status":  api.Text(&i.status),
@@ -51,8 +36,8 @@ func (i *interaction) members() api.Members {
 	}
 }
 
-// interactionAnswer returns the answer that an interaction gives.
-func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
+// answer returns the answer that an interaction gives.
+func (i *interaction) answer(c *Client, resource string) Answer {
 	var result operation.Result
 	if i.failure.There {
 		result.ErrorCode, result.ErrorMessage = c.errorTexts(i.failure.Code, i.failure.Message)
@@ -63,10 +48,10 @@ func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 		result.ErrorCode = cmp.Or(code, result.ErrorCode)
 		answer = known(state, gemini.ParseTime(i.updated), result)
 	case i.status == "":
-		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
+		answer = unknown(c.problem(resource, NoState, "the answer has no status"))
 	default:
 		answer = unknown(
-			c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(i.status, maxQuoted)),
+			c.problem(resource, UnknownState, "status %s is not known", diag.QuoteUpTo(i.status, maxQuoted)),
 		)
 	}
 	answer.CreateTime = gemini.ParseTime(i.created)

@@ -5,23 +5,34 @@ import (
 	"io"
 	"net/url"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
+
+// A reading is an answer about one operation, while it is read and after. Each collection has a file with its own: its
+// own members, and its own words for states.
+type reading interface {
+	// Members are what is read of the answer.
+	Members() api.Members
+	// about is the name in it.
+	about() string
+	// answer is what it says of the operation that was asked for.
+	answer(c *Client, resource string) Answer
+}
 
 // Lookup asks Gemini for the state of an operation, with one request. Every failure is an Answer
 // that is not known. The context and Options.Timeout bound its time.
 //
 // It supports batches, operations (videos) and interactions; other collections are Unsupported.
 func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
-	var ask func(context.Context, operation.Name, string) Answer
-	// Each collection has a file, with its own request and its own words for states.
+	var r reading
 	switch name.Key.Collection() {
 	case operation.Batches:
-		ask = c.lookupBatch
+		r = &batch{}
 	case operation.Operations:
-		ask = c.lookupVideo
+		r = &video{}
 	case operation.Interactions:
-		ask = c.lookupInteraction
+		r = &interaction{}
 	default:
 		return unknown(c.problem(name.Resource, Unsupported, "operations of this collection cannot be looked up"))
 	}
@@ -29,7 +40,16 @@ func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
 	if err != nil {
 		return unknown(c.problem(name.Resource, InvalidName, "%s", err))
 	}
-	return ask(ctx, name, path)
+	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
+		if err := api.NewJSON(body).DocumentOf(r.Members()); err != nil {
+			return err
+		}
+		return api.CheckAbout(name, r.about())
+	})
+	if failure != nil {
+		return unknown(failure)
+	}
+	return r.answer(c, name.Resource)
 }
 
 // get requests path and calls read with the body of a 200, which is streamed. It returns nil or what

@@ -2,8 +2,6 @@ package lookup
 
 import (
 	"cmp"
-	"context"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -31,23 +29,10 @@ type video struct {
 	reasons  []string
 }
 
-// lookupVideo looks up one video.
-func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path string) Answer {
-	var v video
-	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
-		if err := api.NewJSON(body).DocumentOf(v.members()); err != nil {
-			return err
-		}
-		return api.CheckAbout(name, v.name)
-	})
-	if failure != nil {
-		return unknown(failure)
-	}
-	return c.videoAnswer(name, v)
-}
+func (v *video) about() string { return v.name }
 
-// members are what is read of a video.
-func (v *video) members() api.Members {
+// Members are what is read of a video.
+func (v *video) Members() api.Members {
 	return api.Members{
 		"name":  api.Text(&v.name),
 		"done":  api.Bool(&v.done),
@@ -73,15 +58,15 @@ func (v *video) readSample(s *api.JSON) error {
 	return err
 }
 
-// videoAnswer returns the answer that a video gives. Gemini gives no time for a video, so the
+// answer returns the answer that a video gives. Gemini gives no time for a video, so the
 // answer loses every tie [M4].
-func (c *Client) videoAnswer(name operation.Name, v video) Answer {
+func (v *video) answer(c *Client, resource string) Answer {
 	code := cmp.Or(v.failure.Code, v.failure.Status) // a gRPC code, or else a word
 	switch {
 	case !v.done && v.failure.There:
-		return unknown(c.problem(name.Resource, NoState, "the answer is an error: %s: %s", code, v.failure.Message))
+		return unknown(c.problem(resource, NoState, "the answer is an error: %s: %s", code, v.failure.Message))
 	case !v.done && v.name == "":
-		return unknown(c.problem(name.Resource, NoState, "the answer has no name and no state"))
+		return unknown(c.problem(resource, NoState, "the answer has no name and no state"))
 	case !v.done:
 		return known(operation.Running, time.Time{}, operation.Result{})
 	case v.failure.There:
@@ -96,7 +81,7 @@ func (c *Client) videoAnswer(name operation.Name, v video) Answer {
 	if n, err := strconv.Atoi(v.filtered); err == nil && n > 0 {
 		return c.ended(operation.Failed, filtered, strings.Join(v.reasons, "; "))
 	}
-	return unknown(c.problem(name.Resource, Indeterminate, "it is done, and has neither a video nor an error"))
+	return unknown(c.problem(resource, Indeterminate, "it is done, and has neither a video nor an error"))
 }
 
 // ended is the answer for a video that was not made.
