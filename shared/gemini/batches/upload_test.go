@@ -71,7 +71,8 @@ func TestUpload(t *testing.T) {
 		}
 		got, err := w.sdk.Files.Get(t.Context(), file.Name, nil)
 		if err != nil || *got.SizeBytes != int64(size) || file.Size != int64(size) ||
-			!operation.Instant(got.ExpirationTime).Equal(file.ExpiresAt) || got.MIMEType != "application/jsonl" || got.DisplayName != "reviews" {
+			!operation.Instant(got.ExpirationTime).Equal(file.ExpiresAt) || got.MIMEType != "application/jsonl" ||
+			got.DisplayName != "reviews" {
 			t.Errorf("%d bytes: %+v is at Gemini %+v, %v", size, file, got, err)
 		}
 		w.requests()
