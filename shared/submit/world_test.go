@@ -26,7 +26,10 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	harness.SpendMemory()
+	goleak.VerifyTestMain(m)
+}
 
 const model = "gemini-3.5-flash"
 

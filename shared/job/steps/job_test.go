@@ -32,13 +32,17 @@ func faults() geminisim.Faults {
 // line, with the answer to it, and was sent no more often than allowed [J2, J4, J5, J7, J9].
 func TestEachRequestOnce(t *testing.T) {
 	t.Parallel()
-	for _, seed := range harness.Soak(t, []uint64{2}, []uint64{1, 2}, []uint64{1, 2, 3, 4, 5, 6}) {
+	seeds, n := harness.Soak(t, []uint64{2}, []uint64{1, 2}, []uint64{1, 2, 3, 4, 5, 6}), 2000
+	if !harness.Thorough(t) {
+		seeds, n = []uint64{12}, 900
+	}
+	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setting{
 				sim: geminisim.Config{Seed: seed, Faults: faults(), Poison: "About k0777"}, bucket: seed%2 == 0,
 			})
-			w.submit(requests(2000), job.Options{MaxAttempts: 3}) // with fewer some world meets no lost creation
+			w.submit(requests(n), job.Options{MaxAttempts: 3}) // with fewer some world meets no lost creation
 			w.settle()
 			j, met := w.ended(), w.sim.Stats()
 			if least := int64(met.DoubledLines + met.ForeignLines); j.Counts.Unmatched < least ||
