@@ -68,9 +68,7 @@ func (r reading) all(others operation.Problems) operation.Problems {
 	problems := append(r.problems, slices.DeleteFunc(others, func(p operation.FieldError) bool {
 		return r.unread[p.Field]
 	})...)
-	if r.more > 0 {
-		problems.Add(fmt.Sprintf("%d more fields", r.more), "they do not exist")
-	}
+	problems.When(r.more > 0, fmt.Sprintf("%d more fields", r.more), "they do not exist")
 	return problems
 }
 

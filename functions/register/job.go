@@ -80,9 +80,7 @@ func (h handler) answerJob(ctx context.Context, w http.ResponseWriter, key opera
 func jobOf(r *http.Request, id string) (operation.Key, operation.Problems) {
 	key, err := operation.JobKey(id)
 	var problems operation.Problems
-	if err != nil {
-		problems.Add("id", "%w", err)
-	}
+	problems.When(err != nil, "id", "%w", err)
 	return key, append(problems, unknownParameters(r)...)
 }
 

@@ -50,25 +50,19 @@ func (h handler) parseRedrive(
 	read := readFields(body, `write {"by":"ann","why":"the quota was raised"}`, &given)
 	addUndecided(&problems, given.Decision)
 	if given.ID != "" {
-		if _, err := operation.JobKey(given.ID); err != nil {
-			problems.Add("id", "%w", err)
-		}
+		_, err := operation.JobKey(given.ID)
+		problems.When(err != nil, "id", "%w", err)
 	}
 	asked := redrive{
 		Redriving: ledger.Redriving{Of: key, Outcomes: job.NotDone(), Decision: given.Decision},
 		id:        given.ID, said: given.Submission, body: body,
 	}
 	var err error
-	if asked.deadline, err = job.ParseDeadline(began.UTC(), given.Deadline); err != nil {
-		problems.Add("deadline", "%w", err)
-	}
+	asked.deadline, err = job.ParseDeadline(began.UTC(), given.Deadline)
+	problems.When(err != nil, "deadline", "%w", err)
 	const outcomes = `it must be a list of outcomes, such as ["truncated"]`
-	if !readOutcomes(given.RetryOn, &given.Options.RetryOn) {
-		problems.Add("retryOn", outcomes)
-	}
-	if !readOutcomes(given.Outcomes, &asked.Outcomes) {
-		problems.Add("outcomes", outcomes)
-	}
+	problems.When(!readOutcomes(given.RetryOn, &given.Options.RetryOn), "retryOn", outcomes)
+	problems.When(!readOutcomes(given.Outcomes, &asked.Outcomes), "outcomes", outcomes)
 	return asked, read.with(append(problems, asked.Problems()...))
 }
 

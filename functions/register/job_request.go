@@ -53,9 +53,8 @@ func parseJobRequest(
 		problems.Add("retryOn", `it must be a list of "invalid", "truncated" or both`)
 	}
 	var err error
-	if request.Options.Deadline, err = job.ParseDeadline(began.UTC(), request.Deadline); err != nil {
-		problems.Add("deadline", "%w", err)
-	}
+	request.Options.Deadline, err = job.ParseDeadline(began.UTC(), request.Deadline)
+	problems.When(err != nil, "deadline", "%w", err)
 	input, wrong := parseJobInput(request.Input, key, storage)
 	asked := ledger.JobRequest{
 		Key: key, Submission: request.Submission, Options: request.Options, Input: input, Storage: storage,
@@ -83,26 +82,19 @@ func parseJobInput(body json.RawMessage, key operation.Key, storage string) (job
 		problems.Add("input", `it must be {"sha256":"…","bytes":1000,"requests":10}`)
 		return job.Input{}, problems
 	}
-	if !sha256Pattern.MatchString(given.SHA256) {
-		problems.Add("sha256", "it must be the SHA-256 of the input, as 64 hexadecimal digits in lower case")
-	}
-	if given.Bytes < 1 {
-		problems.Add("bytes", "it must be the size of the input, not %d", given.Bytes)
-	}
-	if most := given.Bytes / int64(leastLine); given.Requests < 1 || given.Requests > most && most > 0 {
-		problems.Add("requests", "it must be the number of requests, at least 1 and at most one for %d bytes, not %d",
-			leastLine, given.Requests)
-	}
-	if given.Tokens < 0 {
-		problems.Add("tokens", "it must be an estimate of the input's tokens, not %d", given.Tokens)
-	}
+	problems.When(!sha256Pattern.MatchString(given.SHA256), "sha256",
+		"it must be the SHA-256 of the input, as 64 hexadecimal digits in lower case")
+	problems.When(given.Bytes < 1, "bytes", "it must be the size of the input, not %d", given.Bytes)
+	most := given.Bytes / int64(leastLine)
+	problems.When(given.Requests < 1 || given.Requests > most && most > 0, "requests",
+		"it must be the number of requests, at least 1 and at most one for %d bytes, not %d", leastLine, given.Requests)
+	problems.When(given.Tokens < 0, "tokens", "it must be an estimate of the input's tokens, not %d", given.Tokens)
 	input := job.Input{SHA256: given.SHA256, Bytes: given.Bytes, Requests: given.Requests, Tokens: given.Tokens}
 	if len(problems) == 0 && key != "" {
 		input.Object = files.Input(key, given.SHA256)
 		whole := storage + "/" + input.Object
-		if given.Object != "" && given.Object != input.Object && given.Object != whole {
-			problems.Add("object", "it must be %s, where the job's steps read it", whole)
-		}
+		problems.When(given.Object != "" && given.Object != input.Object && given.Object != whole, "object",
+			"it must be %s, where the job's steps read it", whole)
 	}
 	var named operation.Problems
 	for _, p := range read.all(problems) {
@@ -113,12 +105,8 @@ func parseJobInput(body json.RawMessage, key operation.Key, storage string) (job
 
 // addUndecided adds to problems that a decision about a job does not say who decides, or why.
 func addUndecided(problems *operation.Problems, d ledger.Decision) {
-	if d.By == "" {
-		problems.Add("by", "it is missing; say who decides that")
-	}
-	if d.Why == "" {
-		problems.Add("why", "it is missing; say why")
-	}
+	problems.When(d.By == "", "by", "it is missing; say who decides that")
+	problems.When(d.Why == "", "why", "it is missing; say why")
 }
 
 // parseDecision reads the body of POST /jobs/{id}:cancel, :pause and :resume. problems are those of its address. The
@@ -143,9 +131,8 @@ func parseChange(
 	read := readFields(body, `write {"maxBatches":5,"by":"ann","why":"the quota is needed elsewhere"}`, &given)
 	if given.Deadline != nil {
 		at, err := job.ParseDeadline(began.UTC(), *given.Deadline)
-		if given.Limits.Deadline = &at; err != nil {
-			problems.Add("deadline", "%w", err)
-		}
+		given.Limits.Deadline = &at
+		problems.When(err != nil, "deadline", "%w", err)
 	}
 	if len(read.unread) == 0 {
 		problems = append(problems, given.Limits.Problems(began)...)

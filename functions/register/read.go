@@ -83,9 +83,7 @@ func parseRead(r *http.Request) (name operation.Name, wait time.Duration, proble
 	if err == nil {
 		err = checkCollection(name)
 	}
-	if err != nil {
-		problems.Add("name", "%w", err)
-	}
+	problems.When(err != nil, "name", "%w", err)
 	problems = append(problems, unknownParameters(r, "wait")...)
 	if text := r.URL.Query().Get("wait"); text != "" {
 		if wait, err = time.ParseDuration(text); err != nil {
@@ -105,9 +103,7 @@ func unknownParameters(r *http.Request, known ...string) operation.Problems {
 	}
 	var problems operation.Problems
 	for _, parameter := range slices.Sorted(maps.Keys(r.URL.Query())) {
-		if !slices.Contains(known, parameter) {
-			problems.Add(diag.Quote(parameter), "there is no such parameter; %s", only)
-		}
+		problems.When(!slices.Contains(known, parameter), diag.Quote(parameter), "there is no such parameter; %s", only)
 	}
 	return problems
 }

@@ -17,9 +17,7 @@ const intentPath = "/intents/"
 func (h handler) readIntent(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(r.URL.Path, intentPath)
 	var problems operation.Problems
-	if id == "" {
-		problems.Add("correlationId", "it is empty; write it after %s", intentPath)
-	}
+	problems.When(id == "", "correlationId", "it is empty; write it after %s", intentPath)
 	problems.AddID("correlationId", id)
 	if problems = append(problems, unknownParameters(r)...); len(problems) > 0 {
 		httpfunc.WriteError(w, bad(problems))

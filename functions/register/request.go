@@ -64,19 +64,12 @@ func (request Request) Registration(now time.Time) (ledger.Registration, error) 
 func (request Request) registration(now time.Time) (ledger.Registration, operation.Problems) {
 	var problems operation.Problems
 	name, err := parseName(request.Name)
-	if err != nil {
-		problems.Add("name", "%w", err)
-	}
+	problems.When(err != nil, "name", "%w", err)
 	problems = append(problems, request.Validate()...)
-	if request.SubmittedAt.After(now.Add(maxAhead)) {
-		problems.Add("submittedAt", "%s is in the future", request.SubmittedAt.Format(time.RFC3339))
-	}
-	if request.Collection != "" {
-		problems.Add("collection", "the name says it already; only an intent has it")
-	}
-	if request.Attempt != "" || request.Withdraw {
-		problems.Add("attempt, withdraw", "only an intent has them")
-	}
+	problems.When(request.SubmittedAt.After(now.Add(maxAhead)), "submittedAt", "%s is in the future",
+		request.SubmittedAt.Format(time.RFC3339))
+	problems.When(request.Collection != "", "collection", "the name says it already; only an intent has it")
+	problems.When(request.Attempt != "" || request.Withdraw, "attempt, withdraw", "only an intent has them")
 	return ledger.Registration{Name: name, Submission: request.Submission, SubmittedAt: request.SubmittedAt}, problems
 }
 
@@ -87,15 +80,9 @@ func (request Request) intention() (ledger.Intention, operation.Problems) {
 	}
 	intention := ledger.Intention{Submission: request.Submission, Collection: collection, Attempt: request.Attempt}
 	problems := intention.Validate()
-	if request.Name != "" {
-		problems.Add("name",
-			"an intent is recorded before there is a name; leave out intent to register the operation")
-	}
-	if !request.SubmittedAt.IsZero() {
-		problems.Add("submittedAt", "an intent is recorded before the operation is submitted")
-	}
-	if request.Withdraw && request.Attempt == "" {
-		problems.Add("attempt", "it is missing; say which one Gemini refused")
-	}
+	problems.When(request.Name != "", "name",
+		"an intent is recorded before there is a name; leave out intent to register the operation")
+	problems.When(!request.SubmittedAt.IsZero(), "submittedAt", "an intent is recorded before the operation is submitted")
+	problems.When(request.Withdraw && request.Attempt == "", "attempt", "it is missing; say which one Gemini refused")
 	return intention, problems
 }

@@ -37,9 +37,8 @@ func ParseDeadline(now time.Time, text string) (time.Time, error) {
 // ProblemsAt returns the Problems of options that are given now.
 func (o Options) ProblemsAt(now time.Time) operation.Problems {
 	problems := o.Problems()
-	if !o.Deadline.IsZero() && !now.Before(o.Deadline) {
-		problems.Add("deadline", "it must be in the future, not %s", instant(o.Deadline))
-	}
+	past := !o.Deadline.IsZero() && !now.Before(o.Deadline)
+	problems.When(past, "deadline", "it must be in the future, not %s", instant(o.Deadline))
 	return problems
 }
 

@@ -42,10 +42,8 @@ func set[T any](option, to *T) {
 // Problems returns what is wrong with limits that are set now; that there is none, too.
 func (l Limits) Problems(now time.Time) operation.Problems {
 	problems := l.On(Options{Model: "any"}.WithDefaults()).ProblemsAt(now)
-	if l == (Limits{}) {
-		problems.Add("limits", "there is none to change: give maxBatches, maxFailures, stopAfter, deadline, maxCost, "+
-			"priority or cancelAfterSeconds")
-	}
+	problems.When(l == Limits{}, "limits", "there is none to change: give maxBatches, maxFailures, stopAfter, deadline, "+
+		"maxCost, priority or cancelAfterSeconds")
 	return problems
 }
 

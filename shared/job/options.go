@@ -60,13 +60,11 @@ func (o Options) CancelAfter() time.Duration {
 // Problems returns what is wrong with options that WithDefaults returned.
 func (o Options) Problems() operation.Problems {
 	var problems operation.Problems
-	if o.Model == "" || strings.ContainsFunc(o.Model, func(r rune) bool { return r <= ' ' || r == '?' || r == '#' }) {
-		problems.Add("model", "it must be a model's name, such as gemini-3.5-flash, not %q", o.Model)
-	}
+	garbled := strings.ContainsFunc(o.Model, func(r rune) bool { return r <= ' ' || r == '?' || r == '#' })
+	problems.When(o.Model == "" || garbled, "model",
+		"it must be a model's name, such as gemini-3.5-flash, not %q", o.Model)
 	between := func(field string, value, low, high int64) {
-		if value < low || value > high {
-			problems.Add(field, "it must be from %d to %d, not %d", low, high, value)
-		}
+		problems.When(value < low || value > high, field, "it must be from %d to %d, not %d", low, high, value)
 	}
 	between("maxRequestsPerBatch", o.MaxRequestsPerBatch, 1, 1_000_000)
 	between("maxBytesPerBatch", o.MaxBytesPerBatch, 1, MaxBytesPerBatch)
@@ -76,36 +74,26 @@ func (o Options) Problems() operation.Problems {
 		between("cancelAfterSeconds", o.CancelAfterSeconds, 60, mostSeconds)
 	}
 	for _, outcome := range o.RetryOn {
-		if outcome != "invalid" && outcome != "truncated" {
-			problems.Add("retryOn", "it must be invalid or truncated, not %q; what failed is tried again in any case", outcome)
-		}
+		problems.When(outcome != "invalid" && outcome != "truncated", "retryOn",
+			"it must be invalid or truncated, not %q; what failed is tried again in any case", outcome)
 	}
-	if o.Embed && o.Validate != "" {
-		problems.Add("validate", "an embedding is not checked; take it out")
-	}
-	if !slices.Contains([]string{"", "json", "schema"}, o.Validate) {
-		problems.Add("validate", "it must be json or schema, not %q", o.Validate)
-	}
-	if !o.MaxFailures.valid() {
-		problems.Add("maxFailures", "it must be a number of requests or a share such as 1%%, not %q", string(o.MaxFailures))
-	}
-	if !o.StopAfter.valid() {
-		problems.Add("stopAfter", "it must be a number of requests or a share such as 1%%, not %q", string(o.StopAfter))
-	}
+	problems.When(o.Embed && o.Validate != "", "validate", "an embedding is not checked; take it out")
+	problems.When(!slices.Contains([]string{"", "json", "schema"}, o.Validate), "validate",
+		"it must be json or schema, not %q", o.Validate)
+	problems.When(!o.MaxFailures.valid(), "maxFailures",
+		"it must be a number of requests or a share such as 1%%, not %q", string(o.MaxFailures))
+	problems.When(!o.StopAfter.valid(), "stopAfter",
+		"it must be a number of requests or a share such as 1%%, not %q", string(o.StopAfter))
 	between("priority", int64(o.Priority), -MostPriority, MostPriority)
 	if o.Pilot != 0 {
 		between("pilot", o.Pilot, 1, o.MaxRequestsPerBatch)
 	}
-	if !(o.MaxCost >= 0 && o.MaxCost <= mostDollars) { // NaN is neither
-		problems.Add("maxCost", "it must be an amount of dollars from 0 to %d, not %v", int64(mostDollars), o.MaxCost)
-	}
-	switch {
-	case !o.PilotFailures.valid():
-		problems.Add("pilotFailures", "it must be a number of requests or a share such as 5%%, not %q",
-			string(o.PilotFailures))
-	case o.Pilot == 0 && o.PilotFailures != "":
-		problems.Add("pilotFailures", "it is of a pilot, and there is none; say of how many requests one is")
-	}
+	problems.When(!(o.MaxCost >= 0 && o.MaxCost <= mostDollars), "maxCost", // NaN is neither
+		"it must be an amount of dollars from 0 to %d, not %v", int64(mostDollars), o.MaxCost)
+	problems.When(!o.PilotFailures.valid(), "pilotFailures",
+		"it must be a number of requests or a share such as 5%%, not %q", string(o.PilotFailures))
+	problems.When(o.PilotFailures.valid() && o.PilotFailures != "" && o.Pilot == 0, "pilotFailures",
+		"it is of a pilot, and there is none; say of how many requests one is")
 	return problems
 }
 

@@ -27,9 +27,7 @@ type Intention struct {
 // Validate returns every problem of the intention.
 func (i Intention) Validate() operation.Problems {
 	problems := i.Submission.Validate()
-	if i.CorrelationID == "" {
-		problems.Add("correlationId", "it is missing; an intent needs one that no other job has")
-	}
+	problems.When(i.CorrelationID == "", "correlationId", "it is missing; an intent needs one that no other job has")
 	problems.AddID("attempt", i.Attempt)
 	if known := operation.Collections(); i.Collection != "" && !slices.Contains(known, i.Collection) {
 		problems.Add("collection", "it must be %s, not %s%s",

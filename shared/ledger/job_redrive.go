@@ -19,9 +19,8 @@ type Redriving struct {
 // Problems returns what is wrong with the outcomes.
 func (r Redriving) Problems() (problems operation.Problems) {
 	for _, outcome := range r.Outcomes {
-		if !slices.Contains(job.NotDone(), outcome) {
-			problems.Add("outcomes", "it must be %s, not %s", diag.OneOf(job.NotDone()), diag.Quote(string(outcome)))
-		}
+		problems.When(!slices.Contains(job.NotDone(), outcome), "outcomes", "it must be %s, not %s",
+			diag.OneOf(job.NotDone()), diag.Quote(string(outcome)))
 	}
 	return problems
 }

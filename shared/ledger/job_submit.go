@@ -24,15 +24,11 @@ type JobRequest struct {
 // Validate returns every problem of the request.
 func (r JobRequest) Validate() operation.Problems {
 	problems := append(r.Submission.Validate(), r.Options.WithDefaults().Problems()...)
-	if _, err := operation.JobKey(r.Key.ID()); err != nil || r.Key.Collection() != operation.Jobs {
-		problems.Add("id", "%w", operation.ErrJobID)
-	}
-	if r.CorrelationID != "" {
-		problems.Add("correlationId", "a job has none: its id identifies it")
-	}
-	if r.Input.Requests < 1 || r.Input.Bytes < 1 || r.Input.SHA256 == "" || r.Input.Object == "" {
-		problems.Add("input", "it must have an object, a size, a number of requests and a SHA-256")
-	}
+	_, err := operation.JobKey(r.Key.ID())
+	problems.When(err != nil || r.Key.Collection() != operation.Jobs, "id", "%w", operation.ErrJobID)
+	problems.When(r.CorrelationID != "", "correlationId", "a job has none: its id identifies it")
+	problems.When(r.Input.Requests < 1 || r.Input.Bytes < 1 || r.Input.SHA256 == "" || r.Input.Object == "", "input",
+		"it must have an object, a size, a number of requests and a SHA-256")
 	return append(problems, r.Redrive.Problems()...)
 }
 
@@ -116,9 +112,8 @@ func (l Jobs) Submit(ctx context.Context, r JobRequest) (JobSubmitted, error) {
 
 // priced returns what is wrong with options that limit a cost which cannot be known.
 func (l *protocol) priced(o job.Options) (problems operation.Problems) {
-	if o.MaxCost > 0 && l.settings.Prices.Of(o.Model) == nil {
-		problems.Add("maxCost", "%s has no price in OPLEDGER_PRICES, so that it cannot be kept; add one", o.Model)
-	}
+	problems.When(o.MaxCost > 0 && l.settings.Prices.Of(o.Model) == nil, "maxCost",
+		"%s has no price in OPLEDGER_PRICES, so that it cannot be kept; add one", o.Model)
 	return problems
 }
 

@@ -78,9 +78,7 @@ func (s Submission) Validate() Problems {
 		problems.Add("jobKind", "%q is not UTF-8", s.JobKind)
 	}
 	problems.AddID("correlationId", s.CorrelationID)
-	if Reserved(s.CorrelationID) {
-		problems.Add("correlationId", "%w", ErrReserved)
-	}
+	problems.When(Reserved(s.CorrelationID), "correlationId", "%w", ErrReserved)
 	return problems
 }
 
@@ -105,6 +103,13 @@ func (e FieldError) Unwrap() []error { return []error{ErrSubmission, e.Err} }
 // Add appends a problem of a field. The format is that of fmt.Errorf.
 func (p *Problems) Add(field, format string, args ...any) {
 	*p = append(*p, FieldError{field, fmt.Errorf(format, args...)})
+}
+
+// When appends a problem of a field if it is one.
+func (p *Problems) When(wrong bool, field, format string, args ...any) {
+	if wrong {
+		p.Add(field, format, args...)
+	}
 }
 
 // AddID appends what is wrong with an id of the submitter's; nothing for one that is valid or empty.

@@ -64,9 +64,7 @@ func (s *Server) sendResults(r *http.Request, answer *resultsAnswer, key operati
 func parseResults(r *http.Request) (operation.Key, string, error) {
 	var problems operation.Problems
 	key, err := operation.JobKey(r.PathValue("id"))
-	if err != nil {
-		problems.Add("id", "%w", err)
-	}
+	problems.When(err != nil, "id", "%w", err)
 	kind, merged := files.Results, false
 	for parameter, values := range r.URL.Query() {
 		switch {
@@ -82,9 +80,7 @@ func parseResults(r *http.Request) (operation.Key, string, error) {
 			kind = values[0]
 		}
 	}
-	if merged && kind != files.Results {
-		problems.Add("merged", "it is for results; %s are those of one job", kind)
-	}
+	problems.When(merged && kind != files.Results, "merged", "it is for results; %s are those of one job", kind)
 	if len(problems) > 0 {
 		return key, kind, invalid(problems.Err(), problems)
 	}

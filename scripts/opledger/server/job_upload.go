@@ -37,12 +37,10 @@ func (s *Server) parseUpload(r *http.Request) (uploadRequest, error) {
 	}
 	var problems operation.Problems
 	var err error
-	if u.key, err = operation.JobKey(r.PathValue("id")); err != nil {
-		problems.Add("id", "%w", err)
-	}
-	if !digest.MatchString(u.sha256) {
-		problems.Add("sha256", "it must be the SHA-256 of what is sent, as 64 hexadecimal digits in lower case")
-	}
+	u.key, err = operation.JobKey(r.PathValue("id"))
+	problems.When(err != nil, "id", "%w", err)
+	problems.When(!digest.MatchString(u.sha256), "sha256",
+		"it must be the SHA-256 of what is sent, as 64 hexadecimal digits in lower case")
 	for parameter, values := range r.URL.Query() {
 		if parameter != "keyField" {
 			problems.Add(diag.Quote(parameter), "there is no such parameter; the only one is keyField")
