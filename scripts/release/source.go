@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // A source is the commit that is released.
@@ -47,19 +49,15 @@ func checkOut(ctx context.Context, tag, temporary string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	var problems []error
-	if !slices.Contains(strings.Fields(tags), tag) {
-		problems = append(problems, fmt.Errorf("the checked out commit is not %[1]s: git tag -a %[1]s, or git checkout %[1]s",
-			tag))
-	}
-	if changes != "" {
-		problems = append(problems, fmt.Errorf("files differ from the commit:\n%s", changes))
-	}
+	var p diag.Problems
+	p.When(!slices.Contains(strings.Fields(tags), tag),
+		"the checked out commit is not %[1]s: git tag -a %[1]s, or git checkout %[1]s", tag)
+	p.When(changes != "", "files differ from the commit:\n%s", changes)
 	text, err := os.ReadFile(filepath.Join(root, changeLog))
 	if s.notes = section(string(text), s.version); err != nil || s.notes == "" {
-		problems = append(problems, errors.Join(fmt.Errorf("%s has no section ## [%s]", changeLog, s.version), err))
+		p = append(p, errors.Join(fmt.Errorf("%s has no section ## [%s]", changeLog, s.version), err))
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(p...); err != nil {
 		return source{}, err
 	}
 	seconds, err := output(ctx, root, "git", "log", "-1", "--format=%ct")

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // Access is which callers, other than local ones, may call the routes of serve that are not public.
@@ -24,17 +26,17 @@ const NoToken = "none"
 // at that length.
 const minToken = 32
 
-func (a *Access) validate(p *problems) {
+func (a *Access) validate(p *diag.Problems) {
 	if a.Token != "" && a.Token != NoToken {
 		err := CheckToken(a.Token)
-		p.when(err != nil, "OPLEDGER_SERVE_TOKEN: %w; openssl rand -base64 32 makes one, and none stands for no token", err)
+		p.When(err != nil, "OPLEDGER_SERVE_TOKEN: %w; openssl rand -base64 32 makes one, and none stands for no token", err)
 	}
 	audience, account := a.PushAudience != "", a.PushAccount != ""
-	p.when(audience && !account, "OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT, "+
+	p.When(audience && !account, "OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT, "+
 		"the service account of the push subscription: other callers can get a token for any audience")
-	p.when(account && !audience, "OPLEDGER_PUSH_ACCOUNT: it needs OPLEDGER_PUSH_AUDIENCE, "+
+	p.When(account && !audience, "OPLEDGER_PUSH_ACCOUNT: it needs OPLEDGER_PUSH_AUDIENCE, "+
 		"the audience in the settings of the push subscription")
-	p.when(account && audience && !strings.Contains(a.PushAccount, "@"), "OPLEDGER_PUSH_ACCOUNT: it must be the e-mail "+
+	p.When(account && audience && !strings.Contains(a.PushAccount, "@"), "OPLEDGER_PUSH_ACCOUNT: it must be the e-mail "+
 		"address of a service account, such as opledger-push@my-project.iam.gserviceaccount.com")
 }
 

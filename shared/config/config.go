@@ -17,17 +17,19 @@ import (
 	"strings"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // A validator is a group that checks its values.
 type validator interface {
-	validate(*problems)
+	validate(*diag.Problems)
 }
 
 // A dependent is a group that is checked against the ledger's settings, which are zero where the
 // ledger is not read.
 type dependent interface {
-	validateWith(*problems, *Ledger)
+	validateWith(*diag.Problems, *Ledger)
 }
 
 // Parse reads the settings struct T, whose fields are groups, from environ, which has the form of
@@ -37,10 +39,10 @@ func Parse[T any](environ []string) (T, error) {
 	var settings T
 	variables := Variables(environ)
 	groups := reflect.ValueOf(&settings).Elem()
-	var undecoded, unfit problems
+	var undecoded, unfit diag.Problems
 	for _, group := range groups.Fields() {
 		err := env.ParseWithOptions(group.Addr().Interface(), env.Options{Environment: variables})
-		undecoded.parse(err, group.Type(), variables)
+		addParsed(&undecoded, err, group.Type(), variables)
 	}
 	for _, group := range groups.Fields() {
 		if v, ok := group.Addr().Interface().(validator); ok {

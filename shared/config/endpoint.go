@@ -54,13 +54,13 @@ func (e *Endpoint) Static() bool { return e.Kind == WebhookStatic }
 // Dynamic reports whether events are delivered by dynamic webhooks, which no one request can check.
 func (e *Endpoint) Dynamic() bool { return e.Kind == WebhookDynamic && e.URL != "" }
 
-func (e *Endpoint) validate(p *problems) {
+func (e *Endpoint) validate(p *diag.Problems) {
 	if e.URL != "" {
-		p.of("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))
+		p.Of("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))
 	}
-	p.when(e.Reenable && e.URL == "",
+	p.When(e.Reenable && e.URL == "",
 		"OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL, by which the webhook is found")
-	p.when(e.Reenable && (e.Kind == WebhookDynamic || e.Kind == WebhookNone),
+	p.When(e.Reenable && (e.Kind == WebhookDynamic || e.Kind == WebhookNone),
 		"OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is %s", e.Kind)
 }
 

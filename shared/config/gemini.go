@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/secret"
 )
@@ -26,20 +27,20 @@ type Gemini struct {
 // IsSet reports whether there is an API key, or the name of its secret.
 func (g Gemini) IsSet() bool { return g.APIKey != "" || g.APIKeySecret != "" }
 
-func (g *Gemini) validate(p *problems) {
+func (g *Gemini) validate(p *diag.Problems) {
 	_, err := api.CheckKey(g.APIKey)
 	missing := errors.Is(err, api.ErrNoAPIKey)
-	p.when(missing && g.APIKeySecret == "", "GEMINI_API_KEY: it is not set, and requests to Gemini need it; "+
+	p.When(missing && g.APIKeySecret == "", "GEMINI_API_KEY: it is not set, and requests to Gemini need it; "+
 		"set it, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret")
-	p.when(!missing && g.APIKeySecret != "",
+	p.When(!missing && g.APIKeySecret != "",
 		"OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too; set only one of them")
 	if g.APIKeySecret != "" {
 		_, err := secret.ParseName(g.APIKeySecret)
-		p.of("OPLEDGER_GEMINI_API_KEY_SECRET", err)
+		p.Of("OPLEDGER_GEMINI_API_KEY_SECRET", err)
 	} else if !missing {
-		p.of("GEMINI_API_KEY", err)
+		p.Of("GEMINI_API_KEY", err)
 	}
 	if g.BaseURL != "" {
-		p.of("GOOGLE_GEMINI_BASE_URL", api.CheckBaseURL(g.BaseURL))
+		p.Of("GOOGLE_GEMINI_BASE_URL", api.CheckBaseURL(g.BaseURL))
 	}
 }

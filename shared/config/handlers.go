@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/diag"
+)
 
 // Handlers is what all effect handlers share, and whether they run at all.
 type Handlers struct {
@@ -34,17 +38,17 @@ type Instance struct {
 	MemoryLimit string `env:"GOMEMLIMIT" secret:"no"`
 }
 
-func (i *Instance) validate(p *problems) {
-	p.when(i.Slots < 1, "OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", i.Slots)
-	p.when(i.Timeout <= 0, "OPLEDGER_EFFECTS_TIMEOUT: it must be a duration longer than zero: "+
+func (i *Instance) validate(p *diag.Problems) {
+	p.When(i.Slots < 1, "OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", i.Slots)
+	p.When(i.Timeout <= 0, "OPLEDGER_EFFECTS_TIMEOUT: it must be a duration longer than zero: "+
 		"the timeout of the deployed function, such as 540s")
 }
 
 // validateWith refuses secrets in variables, which no deployment gives the function.
-func (i *Instance) validateWith(p *problems, l *Ledger) {
+func (i *Instance) validateWith(p *diag.Problems, l *Ledger) {
 	for _, s := range l.Effects {
 		for _, from := range s.Do.Sources() {
-			p.when(from.Variable != "", "OPLEDGER_EFFECTS: effect %q: a deployed function has no variable for %s; "+
+			p.When(from.Variable != "", "OPLEDGER_EFFECTS: effect %q: a deployed function has no variable for %s; "+
 				"store it in Secret Manager, and name it projects/PROJECT/secrets/SECRET", s.Name, from)
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/storage"
 )
 
@@ -11,10 +12,10 @@ type Jobs struct {
 	Storage string `env:"OPLEDGER_JOB_STORAGE" secret:"no"`
 }
 
-func (j *Jobs) validate(p *problems) {
+func (j *Jobs) validate(p *diag.Problems) {
 	if j.Storage != "" {
 		_, err := storage.Open(j.Storage, "")
-		p.of("OPLEDGER_JOB_STORAGE", err)
+		p.Of("OPLEDGER_JOB_STORAGE", err)
 	}
 }
 

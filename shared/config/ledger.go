@@ -85,7 +85,9 @@ type Lateness struct {
 	StuckAfter *time.Duration `env:"OPLEDGER_STUCK_AFTER"`
 }
 
-func (l *Lateness) validate(p *problems) { p.ofLedger(l.Settings(), reflect.TypeFor[Lateness]()) }
+func (l *Lateness) validate(p *diag.Problems) {
+	addOfLedger(p, l.Settings(), reflect.TypeFor[Lateness]())
+}
 
 // Settings returns the ledger's default settings with this part of them: for a ledger that plans nothing.
 func (l *Lateness) Settings() ledger.Settings {
@@ -99,10 +101,10 @@ func (l *Lateness) Settings() ledger.Settings {
 // redelivery is how long Gemini delivers an event again that was not answered with 2xx.
 const redelivery = 24 * time.Hour
 
-func (l *Ledger) validate(p *problems) {
-	p.ofLedger(l.Settings(), reflect.TypeFor[Ledger]())
+func (l *Ledger) validate(p *diag.Problems) {
+	addOfLedger(p, l.Settings(), reflect.TypeFor[Ledger]())
 	// An expired delivery would count as a new one [L3, S7].
-	p.when(l.Retention > 0 && l.Retention < redelivery,
+	p.When(l.Retention > 0 && l.Retention < redelivery,
 		"OPLEDGER_RETENTION: it must be at least 24h, because Gemini redelivers for that long")
 	var err error
 	l.Effects, err = parseEffects(l.EffectsText, l.Transitions)
@@ -110,14 +112,14 @@ func (l *Ledger) validate(p *problems) {
 	if err != nil {
 		l.Effects = nil // no handler may be made of them
 	}
-	p.of(effectsVariable, err)
+	p.Of(effectsVariable, err)
 }
 
-// ofLedger adds what the ledger finds in every setting but the effects, by the variables of their group.
-func (p *problems) ofLedger(s ledger.Settings, group reflect.Type) {
+// addOfLedger adds what the ledger finds in every setting but the effects, by the variables of their group.
+func addOfLedger(p *diag.Problems, s ledger.Settings, group reflect.Type) {
 	for _, err := range diag.Split(s.Validate()) {
 		problem, ok := errors.AsType[ledger.SettingProblem](err)
-		p.when(ok, "%s: %s", variableOf(problem.Field, group), problem.Text)
+		p.When(ok, "%s: %s", variableOf(problem.Field, group), problem.Text)
 	}
 }
 
@@ -137,8 +139,8 @@ func parseEffects(text string, allowed operation.Transitions) ([]spec.Spec, erro
 
 // PlainSecrets reports each effect whose url seems to hold a secret, joined.
 func PlainSecrets(l Ledger) error {
-	var p problems
-	p.of(effectsVariable, spec.Warnings(l.Effects))
+	var p diag.Problems
+	p.Of(effectsVariable, spec.Warnings(l.Effects))
 	return errors.Join(p...)
 }
 

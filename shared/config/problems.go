@@ -13,26 +13,9 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// problems are what is wrong with settings. Each begins with the variable's name.
-type problems []error
-
-// when adds a problem if it is one.
-func (p *problems) when(wrong bool, format string, args ...any) {
-	if wrong {
-		*p = append(*p, fmt.Errorf(format, args...))
-	}
-}
-
-// of adds the joined errors about a variable; none for nil.
-func (p *problems) of(variable string, err error) {
-	for _, problem := range diag.Split(err) {
-		*p = append(*p, fmt.Errorf("%s: %w", variable, problem))
-	}
-}
-
-// parse adds the library's errors as problems of variables, where the library names fields. A
+// addParsed adds the library's errors as problems of variables, where the library names fields. A
 // problem says how a value is written, where the library quotes the package that could not read it.
-func (p *problems) parse(err error, group reflect.Type, variables map[string]string) {
+func addParsed(p *diag.Problems, err error, group reflect.Type, variables map[string]string) {
 	all, several := errors.AsType[env.AggregateError](err)
 	if !several && err != nil {
 		*p = append(*p, err)
@@ -40,7 +23,7 @@ func (p *problems) parse(err error, group reflect.Type, variables map[string]str
 	for _, err := range all.Errors {
 		if parse, ok := errors.AsType[env.ParseError](err); ok {
 			variable := variableOf(parse.Name, group)
-			p.of(variable, unreadable(variables[variable], parse))
+			p.Of(variable, unreadable(variables[variable], parse))
 		} else {
 			*p = append(*p, err)
 		}

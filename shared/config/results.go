@@ -1,5 +1,7 @@
 package config
 
+import "github.com/opledger/opledger/shared/diag"
+
 // Results is how the results of batches are fetched, for effects that run once per item or write
 // them to Cloud Storage.
 type Results struct {
@@ -10,7 +12,7 @@ type Results struct {
 	Wanted bool `env:"-"`
 }
 
-func (r *Results) validateWith(p *problems, l *Ledger) {
+func (r *Results) validateWith(p *diag.Problems, l *Ledger) {
 	if r.Wanted = l.fetchesResults; r.Wanted {
 		r.Gemini.validate(p)
 	}

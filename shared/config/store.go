@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // Project is the Google Cloud project.
@@ -100,9 +102,9 @@ type Firestore struct {
 	Store     Store  `env:"OPLEDGER_STORE" envDefault:"firestore" secret:"no"`
 }
 
-func (f *Firestore) validate(p *problems) {
-	p.when(f.ProjectID == "", "GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore")
-	p.when(f.Store.IsFile(), "OPLEDGER_STORE: a deployed function keeps its ledger in Firestore: "+
+func (f *Firestore) validate(p *diag.Problems) {
+	p.When(f.ProjectID == "", "GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore")
+	p.When(f.Store.IsFile(), "OPLEDGER_STORE: a deployed function keeps its ledger in Firestore: "+
 		"it must be firestore or firestore:DATABASE")
 }
 
@@ -113,8 +115,8 @@ type Topic struct {
 	Name string `env:"OPLEDGER_TOPIC" secret:"no"`
 }
 
-func (t *Topic) validate(p *problems) {
-	p.when(t.Name == "", "OPLEDGER_TOPIC: it is not set; planned effects are published to that Pub/Sub topic")
+func (t *Topic) validate(p *diag.Problems) {
+	p.When(t.Name == "", "OPLEDGER_TOPIC: it is not set; planned effects are published to that Pub/Sub topic")
 }
 
 // OptionalTopic is the topic of a command. Where it is not set, effects are enqueued inside the

@@ -170,7 +170,7 @@ func ends(rule ledger.Rule) []string {
 // ruleChanges says how the rules here differ from those in the ledger. Both are in the order of
 // their names.
 func ruleChanges(here, there []ledger.Rule) []error {
-	var p problems
+	var p diag.Problems
 	for _, rule := range there {
 		switch i := slices.IndexFunc(here, func(r ledger.Rule) bool { return r.Name == rule.Name }); {
 		case i < 0:
@@ -181,7 +181,7 @@ func ruleChanges(here, there []ledger.Rule) []error {
 		}
 	}
 	for _, rule := range here {
-		p.when(!ledger.Plans(there, rule.Name), "OPLEDGER_EFFECTS: it has %s, which the ledger does not have", rule.Name)
+		p.When(!ledger.Plans(there, rule.Name), "OPLEDGER_EFFECTS: it has %s, which the ledger does not have", rule.Name)
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/trust"
 )
 
@@ -46,14 +47,14 @@ func (w *Webhook) Asks() bool {
 	return w.Confirm == trust.Always || w.Confirm == trust.Dynamic && len(w.Audiences) > 0
 }
 
-func (w *Webhook) validate(p *problems) {
-	p.when(w.Tolerance <= 0, "OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m")
-	p.when(w.Timeout <= 0 || w.Timeout >= platformTimeout, "OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and "+
+func (w *Webhook) validate(p *diag.Problems) {
+	p.When(w.Tolerance <= 0, "OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m")
+	p.When(w.Timeout <= 0 || w.Timeout >= platformTimeout, "OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and "+
 		"shorter than %s, after which the platform answers instead, such as 10s", platformTimeout)
-	p.when(len(w.Issuers) > 0 && len(w.Audiences) == 0, "OPLEDGER_WEBHOOK_ISSUER: it counts only with "+
+	p.When(len(w.Issuers) > 0 && len(w.Audiences) == 0, "OPLEDGER_WEBHOOK_ISSUER: it counts only with "+
 		"OPLEDGER_WEBHOOK_AUDIENCE; without that, tokens are refused")
 	if w.KeysURL != "" {
-		p.of("OPLEDGER_JWKS_URL", trust.CheckKeysURL(w.KeysURL))
+		p.Of("OPLEDGER_JWKS_URL", trust.CheckKeysURL(w.KeysURL))
 	}
 	if w.Asks() {
 		w.Gemini.validate(p)

@@ -32,6 +32,23 @@ func Split(err error) []error {
 	return parts
 }
 
+// Problems are all that is wrong with an input. Each begins with what it is about, such as a variable or a flag.
+type Problems []error
+
+// When adds a problem if it is one. The format is that of fmt.Errorf.
+func (p *Problems) When(wrong bool, format string, args ...any) {
+	if wrong {
+		*p = append(*p, fmt.Errorf(format, args...))
+	}
+}
+
+// Of adds the errors that err joins, each behind the name of what it is about; none for nil.
+func (p *Problems) Of(name string, err error) {
+	for _, problem := range Split(err) {
+		*p = append(*p, fmt.Errorf("%s: %w", name, problem))
+	}
+}
+
 // Lines returns what a program prints on stderr about its input. One problem is one line. Several
 // are a line each, each once, under a line that counts them. Unprintable characters become blanks,
 // because they could control the terminal. An error with a method Problems is a line for as many.

@@ -54,63 +54,46 @@ func RuleProblems(rules []Rule, allowed operation.Transitions) [][]error {
 	problems := make([][]error, len(rules))
 	seen := map[string]bool{}
 	for i, rule := range rules {
-		if rule.Name != "" && seen[rule.Name] {
-			problems[i] = append(problems[i], errors.New("its name is used twice; give each effect one of its own"))
-		}
+		var p diag.Problems
+		p.When(rule.Name != "" && seen[rule.Name], "its name is used twice; give each effect one of its own")
 		seen[rule.Name] = true
-		problems[i] = append(problems[i], rule.problems(allowed)...)
+		problems[i] = append(p, rule.problems(allowed)...)
 	}
 	return problems
 }
 
 func (r Rule) problems(allowed operation.Transitions) []error {
-	var problems []error
-	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if !effectName().MatchString(r.Name) || len(r.Name) > maxEffectName {
-		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
-	}
-	if strings.HasPrefix(r.Name, "job-") {
-		add("names that begin with job- belong to the steps of jobs; give it another one")
-	}
-	if len(r.On) == 0 && len(r.Alerts) == 0 {
-		add("it lists no state or alert to run on")
+	var p diag.Problems
+	p.When(!effectName().MatchString(r.Name) || len(r.Name) > maxEffectName,
+		"its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
+	p.When(strings.HasPrefix(r.Name, "job-"),
+		"names that begin with job- belong to the steps of jobs; give it another one")
+	p.When(len(r.On) == 0 && len(r.Alerts) == 0, "it lists no state or alert to run on")
+	words := operation.States()
+	for _, alert := range Alerts() {
+		words = append(words, operation.State(alert))
 	}
 	for i, state := range r.On {
-		if !state.Known() {
-			words := operation.States()
-			for _, alert := range Alerts() {
-				words = append(words, operation.State(alert))
-			}
-			add("%s is neither a state nor an alert: it must be %s%s",
-				diag.Quote(string(state)), diag.OneOf(words), diag.DidYouMean(string(state), words))
-		}
-		if slices.Contains(r.On[:i], state) {
-			add("it lists %s twice", state)
-		}
+		p.When(!state.Known(), "%s is neither a state nor an alert: it must be %s%s",
+			diag.Quote(string(state)), diag.OneOf(words), diag.DidYouMean(string(state), words))
+		p.When(slices.Contains(r.On[:i], state), "it lists %s twice", state)
 		for _, other := range r.On {
-			if allowed.Allow(state, other) {
-				add("an operation may go from %s to %s, but an effect runs once per operation: use two effects", state, other)
-			}
+			p.When(allowed.Allow(state, other),
+				"an operation may go from %s to %s, but an effect runs once per operation: use two effects", state, other)
 		}
 	}
 	for i, alert := range r.Alerts {
-		if !slices.Contains(Alerts(), alert) {
-			add("%q is not an alert: it must be %s", alert, diag.OneOf(Alerts()))
-		}
-		if slices.Contains(r.Alerts[:i], alert) {
-			add("it lists %s twice", alert)
-		}
-		if len(r.JobKinds) > 0 && !alert.ofOperation() {
-			add("%s is about no operation and so of no job kind: give it an effect without jobKinds", alert)
-		}
+		p.When(!slices.Contains(Alerts(), alert), "%q is not an alert: it must be %s", alert, diag.OneOf(Alerts()))
+		p.When(slices.Contains(r.Alerts[:i], alert), "it lists %s twice", alert)
+		p.When(len(r.JobKinds) > 0 && !alert.ofOperation(),
+			"%s is about no operation and so of no job kind: give it an effect without jobKinds", alert)
 	}
 	for _, pattern := range r.JobKinds {
-		if _, err := path.Match(pattern, ""); err != nil {
-			add("jobKinds: %s is not a pattern such as batch-*: a [ needs its ], and a \\ a character after it",
-				diag.Quote(pattern))
-		}
+		_, err := path.Match(pattern, "")
+		p.When(err != nil, "jobKinds: %s is not a pattern such as batch-*: a [ needs its ], and a \\ a character after it",
+			diag.Quote(pattern))
 	}
-	return problems
+	return p
 }
 
 // RuleNames returns the names of rules, in their order.

@@ -16,6 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4/json"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
 )
 
@@ -67,18 +68,12 @@ var algorithms = []jose.SignatureAlgorithm{jose.RS256}
 // NewTokens returns a verifier of tokens. It fetches nothing yet. The error joins all problems of
 // the options.
 func NewTokens(o TokensOptions) (*Tokens, error) {
-	var problems []error
-	if len(o.Audiences) == 0 {
-		problems = append(problems, errors.New("no audience is given"))
-	}
-	if slices.Contains(o.Audiences, "") || slices.Contains(o.Issuers, "") {
-		problems = append(problems, errors.New("an audience or issuer is empty"))
-	}
+	var p diag.Problems
+	p.When(len(o.Audiences) == 0, "no audience is given")
+	p.When(slices.Contains(o.Audiences, "") || slices.Contains(o.Issuers, ""), "an audience or issuer is empty")
 	url := cmp.Or(o.KeysURL, GeminiKeys)
-	if err := CheckKeysURL(url); err != nil {
-		problems = append(problems, fmt.Errorf("the URL of the keys: %w", err))
-	}
-	if err := errors.Join(problems...); err != nil {
+	p.Of("the URL of the keys", CheckKeysURL(url))
+	if err := errors.Join(p...); err != nil {
 		return nil, fmt.Errorf("making a verifier of webhook tokens: %w", err)
 	}
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))

@@ -18,6 +18,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/scripts/opledger/webhook"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/topic"
@@ -144,30 +145,26 @@ func (f *canaryFlags) logged(ctx context.Context, outside terminal.Environment, 
 // parse reads the settings and where the deployment is. The error joins every problem.
 func (f *canaryFlags) parse(outside terminal.Environment) (canarySettings, canary.Place, error) {
 	settings, err := config.Parse[canarySettings](outside.Variables)
-	problems := []error{err, config.Unread(outside.Variables)}
+	p := diag.Problems{err, config.Unread(outside.Variables)}
 	place := canary.Place{Project: settings.Firestore.ProjectID, Region: f.region, Prefix: f.prefix}
 	named, ok := strings.CutSuffix(path.Base(settings.Topic.Name), "-effects")
 	switch {
 	case f.region == "":
-		problems = append(problems, errors.New("--region: it is empty"))
+		p = append(p, errors.New("--region: it is empty"))
 	case settings.Topic.Name == "":
 	case f.prefix == "" && !ok:
-		problems = append(problems, fmt.Errorf(
+		p = append(p, fmt.Errorf(
 			"--prefix: the topic %s is not PREFIX-effects, so say what the deployment's names begin with", settings.Topic.Name))
 	case f.prefix != "" && f.prefix != named:
-		problems = append(problems, fmt.Errorf("--prefix: %s-effects is not the topic in OPLEDGER_TOPIC, %s", f.prefix,
+		p = append(p, fmt.Errorf("--prefix: %s-effects is not the topic in OPLEDGER_TOPIC, %s", f.prefix,
 			settings.Topic.Name))
 	}
 	place.Prefix = cmp.Or(f.prefix, named)
 	if settings.Endpoint.Kind == config.WebhookStatic {
-		if settings.Endpoint.URL == "" {
-			problems = append(problems, errors.New("OPLEDGER_WEBHOOK_URL: it is not set; the address that Gemini delivers to"))
-		}
-		if settings.Signing.Secrets.IsZero() {
-			problems = append(problems, errors.New("OPLEDGER_WEBHOOK_SECRET: it is not set; what deliveries are signed with"))
-		}
+		p.When(settings.Endpoint.URL == "", "OPLEDGER_WEBHOOK_URL: it is not set; the address that Gemini delivers to")
+		p.When(settings.Signing.Secrets.IsZero(), "OPLEDGER_WEBHOOK_SECRET: it is not set; what deliveries are signed with")
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(p...); err != nil {
 		return settings, place, terminal.Usage(err)
 	}
 	return settings, place, nil

@@ -50,7 +50,7 @@ type addresses struct {
 // that cannot be told apart. A simulation makes no token.
 func (f *listenFlags) check(cmd *cobra.Command, outside terminal.Environment, simulate bool) (addresses, error) {
 	settings, err := config.Parse[listenSettings](outside.Variables)
-	problems := []error{err}
+	p := diag.Problems{err}
 	token := settings.Access.Token
 	open := token == config.NoToken || token == "" && simulate
 	variable, port := "--port", f.port
@@ -58,35 +58,28 @@ func (f *listenFlags) check(cmd *cobra.Command, outside terminal.Environment, si
 		variable, port = "PORT", settings.Port.Number
 	}
 	if port < 0 || port > 65535 {
-		problems = append(problems, fmt.Errorf("%s: it must be from 0 to 65535, not %d", variable, port))
+		p.Of(variable, fmt.Errorf("it must be from 0 to 65535, not %d", port))
 		port = 0
 	}
 	var at addresses
-	if at.main, err = net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, strconv.Itoa(port))); err != nil {
-		problems = append(problems, fmt.Errorf("--host: %s is no address of this machine: %w", diag.Quote(f.host), err))
-	} else if !server.IsLoopback(at.main) && open {
-		problems = append(problems, fmt.Errorf("--host: beyond loopback, as on %s, callers must send a token: "+
-			"set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one); for Gemini's deliveries alone "+
-			"--webhook-listen is enough", diag.Quote(f.host)))
-	}
+	at.main, err = net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, strconv.Itoa(port)))
+	p.When(err != nil, "--host: %s is no address of this machine: %w", diag.Quote(f.host), err)
+	p.When(err == nil && !server.IsLoopback(at.main) && open, "--host: beyond loopback, as on %s, callers must send a "+
+		"token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one); for Gemini's deliveries alone "+
+		"--webhook-listen is enough", diag.Quote(f.host))
 	if f.webhook != "" {
 		address, err := net.ResolveTCPAddr("tcp", f.webhook)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: %w", err))
-		}
+		p.When(err != nil, "--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: %w", err)
 		at.webhooks = append(at.webhooks, address)
 	}
-	if at.metrics, err = f.metrics.Address(); err != nil {
-		problems = append(problems, err)
-	}
+	at.metrics, err = f.metrics.Address()
+	p = append(p, err)
 	for _, host := range f.allowHosts {
-		problems = append(problems, terminal.Prefixed("--allow-host", server.CheckHost(host)))
+		p.Of("--allow-host", server.CheckHost(host))
 	}
-	if len(f.allowHosts) > 0 && open {
-		problems = append(problems, errors.New("--allow-host: callers that use another name than loopback's may be anywhere "+
-			"and must send a token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one)"))
-	}
-	return at, errors.Join(problems...)
+	p.When(len(f.allowHosts) > 0 && open, "--allow-host: callers that use another name than loopback's may be anywhere "+
+		"and must send a token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one)")
+	return at, errors.Join(p...)
 }
 
 // Ports are the open ports of serve.

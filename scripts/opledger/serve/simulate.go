@@ -16,6 +16,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/local"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
@@ -53,28 +54,19 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 
 // check returns every problem of the flags. store is that of --store.
 func (f *simulateFlags) check(cmd *cobra.Command, store string) error {
-	var problems []error
+	var p diag.Problems
 	for _, name := range []string{"simulate-port", "faults", "fault", "speed"} {
-		if !f.on && cmd.Flags().Changed(name) {
-			problems = append(problems, fmt.Errorf("--%s: it is for --simulate, which is not given", name))
-		}
+		p.When(!f.on && cmd.Flags().Changed(name), "--%s: it is for --simulate, which is not given", name)
 	}
 	if !f.on {
-		return errors.Join(problems...)
+		return errors.Join(p...)
 	}
-	if store != "" && !config.NamesFile(store) {
-		problems = append(problems, fmt.Errorf("--store: with --simulate it must be a file, such as sqlite:demo.db, not %q: "+
-			"simulated operations do not belong in a deployment's ledger", store))
-	}
-	if f.port < 0 || f.port > 65535 {
-		problems = append(problems, fmt.Errorf("--simulate-port: it must be from 0 to 65535, not %d", f.port))
-	}
-	if f.speed < 1 || f.speed > 1000 {
-		problems = append(problems, fmt.Errorf("--speed: it must be from 1 to 1000, not %v", f.speed))
-	}
+	p.When(store != "" && !config.NamesFile(store), "--store: with --simulate it must be a file, such as sqlite:demo.db, "+
+		"not %q: simulated operations do not belong in a deployment's ledger", store)
+	p.When(f.port < 0 || f.port > 65535, "--simulate-port: it must be from 0 to 65535, not %d", f.port)
+	p.When(f.speed < 1 || f.speed > 1000, "--speed: it must be from 1 to 1000, not %v", f.speed)
 	_, _, err := f.plans()
-	problems = append(problems, err)
-	return errors.Join(problems...)
+	return errors.Join(append(p, err)...)
 }
 
 // address is where the simulator listens, for a serve that listens on main.

@@ -20,6 +20,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/logging"
 )
@@ -125,30 +126,19 @@ func printSummary(outside terminal.Environment, s local.Summary) error {
 }
 
 func checkLocal(o local.Options, store string) error {
-	var problems []error
-	if store != "" && store != "firestore" && !config.NamesFile(store) {
-		problems = append(problems,
-			fmt.Errorf("--store: it must be sqlite:PATH, or firestore for the emulators, not %q", store))
-	}
-	if o.Operations < 1 || o.Operations > 20000 {
-		problems = append(problems, fmt.Errorf("--operations: it must be from 1 to 20000, not %d", o.Operations))
-	}
-	if o.Jobs.Count < 0 || o.Jobs.Count > 20 {
-		problems = append(problems, fmt.Errorf("--jobs: it must be from 0 to 20, not %d", o.Jobs.Count))
-	}
-	if o.Jobs.Requests < 1 || o.Jobs.Requests > 1_000_000 {
-		problems = append(problems, fmt.Errorf("--requests: it must be from 1 to 1000000, not %d", o.Jobs.Requests))
-	}
-	if o.MaxTime <= 0 {
-		problems = append(problems, fmt.Errorf("--max-time: it must be longer than zero, such as 5m, not %v", o.MaxTime))
-	}
-	if o.Speed < 20 || o.Speed > 1000 { // below 20 a run mostly waits
-		problems = append(problems, fmt.Errorf("--speed: it must be from 20 to 1000, not %v", o.Speed))
-	}
-	if _, err := geminisim.ParseFaults(o.Faults); err != nil {
-		problems = append(problems, fmt.Errorf("--faults: it must be none, normal or harsh, not %q", o.Faults))
-	}
-	return errors.Join(problems...)
+	var p diag.Problems
+	p.When(store != "" && store != "firestore" && !config.NamesFile(store),
+		"--store: it must be sqlite:PATH, or firestore for the emulators, not %q", store)
+	p.When(o.Operations < 1 || o.Operations > 20000, "--operations: it must be from 1 to 20000, not %d", o.Operations)
+	p.When(o.Jobs.Count < 0 || o.Jobs.Count > 20, "--jobs: it must be from 0 to 20, not %d", o.Jobs.Count)
+	p.When(o.Jobs.Requests < 1 || o.Jobs.Requests > 1_000_000,
+		"--requests: it must be from 1 to 1000000, not %d", o.Jobs.Requests)
+	p.When(o.MaxTime <= 0, "--max-time: it must be longer than zero, such as 5m, not %v", o.MaxTime)
+	// Below 20 a run mostly waits.
+	p.When(o.Speed < 20 || o.Speed > 1000, "--speed: it must be from 20 to 1000, not %v", o.Speed)
+	_, err := geminisim.ParseFaults(o.Faults)
+	p.When(err != nil, "--faults: it must be none, normal or harsh, not %q", o.Faults)
+	return errors.Join(p...)
 }
 
 // chooseView draws a table on a terminal, prints plain lines into a pipe, and nothing beside JSON.

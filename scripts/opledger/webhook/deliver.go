@@ -97,23 +97,21 @@ func (s deliverSettings) newestSecret(ctx context.Context) (string, error) {
 
 // delivery returns the delivery, unsigned, or every problem of the command line.
 func (f deliverFlags) delivery(eventType, name string, now time.Time) (delivery, error) {
-	var problems []error
+	var p diag.Problems
 	to, err := url.Parse(f.to)
-	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
-		problems = append(problems, errors.New("--to: it must be the http or https URL of a webhook, such as "+
-			"http://127.0.0.1:8080/webhook"))
-	}
+	p.When(err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http",
+		"--to: it must be the http or https URL of a webhook, such as http://127.0.0.1:8080/webhook")
 	at, err := terminal.ParsePast(f.at, now)
-	problems = append(problems, terminal.Prefixed("--at", err))
+	p.Of("--at", err)
 	d := delivery{to: f.to, at: at}
 	if d.event.DeliveryID = f.id; f.id == "" {
 		d.event.DeliveryID = "msg_" + strings.ToLower(rand.Text())
 	} else if strings.ContainsFunc(f.id, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		problems = append(problems, errors.New("--id: it must be printable ASCII without spaces, such as msg_1"))
+		p = append(p, errors.New("--id: it must be printable ASCII without spaces, such as msg_1"))
 	}
 	known := webhooks.Events()
 	if !slices.Contains(known, eventType) {
-		problems = append(problems, fmt.Errorf("there is no event %s%s; the events are %s",
+		p = append(p, fmt.Errorf("there is no event %s%s; the events are %s",
 			diag.Quote(eventType), diag.DidYouMean(eventType, known), strings.Join(known, ", ")))
 	} else {
 		d.body = deliveryBody(eventType, name, at)
@@ -124,9 +122,9 @@ func (f deliverFlags) delivery(eventType, name string, now time.Time) (delivery,
 		if err == nil {
 			err = errors.Join(named(name, d.event.Name.Key), fits(eventType, d.event.Name.Key))
 		}
-		problems = append(problems, err)
+		p = append(p, err)
 	}
-	return d, errors.Join(problems...)
+	return d, errors.Join(p...)
 }
 
 // named refuses a name that no operation at Gemini has.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 )
 
@@ -23,31 +24,22 @@ func (r *itemRun) complete(ctx context.Context, w Window) error {
 		return r.later(fmt.Errorf("the result has %d of %d items; it is read again before the others are given up",
 			r.at.Next, r.at.Total))
 	}
-	var problems []error
-	if r.at.Failed > 0 {
-		cause := cmp.Or(r.last, errBefore)
-		problems = append(problems, fmt.Errorf("%d of %d items failed; the last one: %w", r.at.Failed, r.at.Next, cause))
-	}
-	if missing > 0 {
-		problems = append(problems, fmt.Errorf("%d missing: the result was read twice, and %d of %d items are in it; "+
-			"submit what is missing as a new batch", missing, r.at.Next, r.at.Total))
-	}
-	if r.read.Repeated > 0 {
-		problems = append(problems, fmt.Errorf("%d items have a key that another item of the result has, %s, and "+
-			"were not performed; submit these requests again, each with a key of its own", r.read.Repeated, r.repeated))
-	}
-	if r.read.Unkeyed > 0 {
-		problems = append(problems, fmt.Errorf("%d of %d items of %s (job kind %q) have no key, and were not performed: "+
-			"Gemini does not keep the order, so nothing says which request each answers; submit these requests again as a "+
-			"file, each with a key, or set unkeyed: by-position and replay the effect",
-			r.read.Unkeyed, r.read.Items, r.task.Operation, r.completion.JobKind))
-	}
-	if len(problems) == 0 {
+	var p diag.Problems
+	p.When(r.at.Failed > 0, "%d of %d items failed; the last one: %w", r.at.Failed, r.at.Next, cmp.Or(r.last, errBefore))
+	p.When(missing > 0, "%d missing: the result was read twice, and %d of %d items are in it; "+
+		"submit what is missing as a new batch", missing, r.at.Next, r.at.Total)
+	p.When(r.read.Repeated > 0, "%d items have a key that another item of the result has, %s, and "+
+		"were not performed; submit these requests again, each with a key of its own", r.read.Repeated, r.repeated)
+	p.When(r.read.Unkeyed > 0, "%d of %d items of %s (job kind %q) have no key, and were not performed: "+
+		"Gemini does not keep the order, so nothing says which request each answers; submit these requests again as a "+
+		"file, each with a key, or set unkeyed: by-position and replay the effect",
+		r.read.Unkeyed, r.read.Items, r.task.Operation, r.completion.JobKind)
+	if len(p) == 0 {
 		return nil
 	}
 	r.Log.ErrorContext(ctx, "not every item of the result is done", "event", "alert", "reason", "items-failed",
 		"operation", r.task.Operation, "effect", r.task.Effect,
 		"done", r.at.Done, "failed", r.at.Failed, "total", r.at.Total,
 		"missing", missing, "repeated", r.read.Repeated, "unkeyed", r.read.Unkeyed)
-	return effect.Permanent(errors.Join(problems...))
+	return effect.Permanent(errors.Join(p...))
 }
