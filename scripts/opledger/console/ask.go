@@ -172,14 +172,14 @@ func (c *Console) subject(r *request, a action, key, effect string) (subject, st
 func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 	if err := r.ParseForm(); err != nil {
-		c.write(w, c.asks, http.StatusBadRequest, shown{Title: "Not done", Main: refused(fmt.Errorf("the form: %w", err))})
+		c.write(w, c.asks(), http.StatusBadRequest, shown{Title: "Not done", Main: refused(fmt.Errorf("the form: %w", err))})
 		return
 	}
 	form := r.PostForm
 	number := form.Get("number")
 	if ledger.CheckNonce(number) != nil {
 		err := errors.New("number: the form has none that a question had; open the question again")
-		c.write(w, c.asks, http.StatusBadRequest, shown{Title: "Not done", Main: refused(err)})
+		c.write(w, c.asks(), http.StatusBadRequest, shown{Title: "Not done", Main: refused(err)})
 		return
 	}
 	ctx := context.WithoutCancel(r.Context())
@@ -188,7 +188,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, got.location, http.StatusSeeOther)
 		return
 	}
-	c.write(w, c.asks, got.status, shown{Title: got.title, Main: got.main})
+	c.write(w, c.asks(), got.status, shown{Title: got.title, Main: got.main})
 }
 
 // refused is the page of a request that did nothing.

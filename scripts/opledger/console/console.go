@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
@@ -78,7 +79,7 @@ type Console struct {
 	ledger  ledger.Reading
 	mux     *http.ServeMux
 	live    *live
-	asks    *template.Template // of the answers to questions
+	asks    func() *template.Template // of the answers to questions
 	answers answers
 	runs    *runs
 }
@@ -89,7 +90,7 @@ var static embed.FS
 // New returns a console. It reads nothing until a page is requested.
 func New(o Options) *Console {
 	c := &Console{
-		options: o, ledger: o.Ledger, mux: http.NewServeMux(), live: newLive(o.Every), asks: asking.templates(),
+		options: o, ledger: o.Ledger, mux: http.NewServeMux(), live: newLive(o.Every), asks: sync.OnceValue(asking.templates),
 		runs: newRuns(),
 	}
 	for _, p := range pages {

@@ -52,6 +52,16 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestTemplates: the templates of every page can be parsed. A console parses them when the page is first shown.
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	for _, p := range append(pages, asking) {
+		if main := p.templates().Lookup("main"); main == nil {
+			t.Errorf("%s has no main part", p.file)
+		}
+	}
+}
+
 // TestEmpty: the pages of an empty ledger say what to do.
 func TestEmpty(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
@@ -66,7 +67,8 @@ type request struct {
 //go:embed pages
 var files embed.FS
 
-// templates parses the templates of a page: those that every page shares, and its own main part.
+// templates parses the templates of a page: those that every page shares, and its own main part. It is called when the
+// page is first shown: to parse those of all pages took most of the time in which serve starts.
 func (p page) templates() *template.Template {
 	return template.Must(template.New("layout.html").Funcs(functions).
 		ParseFS(files, "pages/layout.html", "pages/parts.html", "pages/job.html", "pages/"+p.file))
@@ -114,7 +116,7 @@ const pageTime = 20 * time.Second
 
 // handler answers with the page, or with the stream of its main part.
 func (c *Console) handler(p page) http.Handler {
-	templates := p.templates()
+	templates := sync.OnceValue(p.templates)
 	load := func(ctx context.Context, query url.Values) (main, int) {
 		ctx, cancel := context.WithTimeout(ctx, pageTime)
 		defer cancel()
@@ -131,7 +133,7 @@ func (c *Console) handler(p page) http.Handler {
 			address := p.Path() + "?" + query.Encode()
 			c.live.serve(w, r, address, c.every(p), func(ctx context.Context) []byte {
 				m, _ := load(ctx, query)
-				return c.render(templates, "main", m)
+				return c.render(templates(), "main", m)
 			})
 			return
 		}
@@ -140,7 +142,7 @@ func (c *Console) handler(p page) http.Handler {
 		if status != http.StatusOK && status != http.StatusServiceUnavailable || !c.updates(p, query) {
 			address = "" // nothing to wait for
 		}
-		c.write(w, templates, status, shown{
+		c.write(w, templates(), status, shown{
 			Title: titled(cmp.Or(p.title, query.Get(theKey)), m.Data), Path: p.section(query), Inside: p.under != "",
 			Address: address, Silence: c.options.Silence.Milliseconds(), Query: query.Get("q"), Main: m,
 		})
