@@ -3,6 +3,7 @@ package submit_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func lines(size int, keys ...string) *bytes.Reader {
 	return bytes.NewReader(text.Bytes())
 }
 
-func (w *world) requests(id string, of *bytes.Reader) (submit.Submitted, error) {
+func (w *world) requests(id string, of io.ReadSeeker) (submit.Submitted, error) {
 	return w.submitter.Requests(w.t.Context(), operation.Submission{CorrelationID: id}, model, of, nil)
 }
 
@@ -88,6 +89,16 @@ func (r roundTripping) RoundTrip(request *http.Request) (*http.Response, error) 
 	return r.RoundTripper.RoundTrip(request)
 }
 
+// vast is a file that is a byte larger than Gemini takes. It is not read.
+type vast struct{ io.ReadSeeker }
+
+func (vast) Seek(_ int64, whence int) (int64, error) {
+	if whence == io.SeekEnd {
+		return 2<<30 + 1, nil
+	}
+	return 0, nil
+}
+
 // TestRequestsRefused: what is no request with a key of its own is refused, and nothing is sent; so are
 // several requests inside a batch.
 func TestRequestsRefused(t *testing.T) {
@@ -116,7 +127,9 @@ func TestRequestsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, says)
 		}
 	}
-	_, err := w.submitter.Requests(t.Context(), operation.Submission{}, "", lines(1, "a"), nil)
+	_, err := w.requests("c", vast{})
+	w.wantError(err, submit.ErrInput)
+	_, err = w.submitter.Requests(t.Context(), operation.Submission{}, "", lines(1, "a"), nil)
 	w.wantError(err, submit.ErrInput)
 	_, err = w.submitter.Requests(t.Context(), operation.Submission{}, model, lines(1, "a"), &genai.CreateBatchJobConfig{
 		HTTPOptions: &genai.HTTPOptions{BaseURL: "http://elsewhere"},
