@@ -26,18 +26,33 @@ func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
 // where Report.Again is true, the message must be redelivered. Every failure of a handler is in
 // the Report.
 func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
-	return leftAlone(m)(r.run(ctx, m))
+	return r.handle(ctx, m, r.claim)
 }
 
-func (r *Runner) run(ctx context.Context, m ledger.Message) (Report, error) {
-	handler, known := r.handlers[ledger.RuleOf(m.Effect)]
-	if !known {
-		return r.unknown(ctx, m)
+// handle records what m asks for, and lets then decide about its effect. It turns the error about a document of a
+// newer revision into a Report, where nothing was attempted [L6]. A redelivery would not help: the sweep of that
+// revision publishes the effect again. What an operator's message asks for is redelivered, unless it has been recorded.
+func (r *Runner) handle(
+	ctx context.Context, m ledger.Message,
+	then func(context.Context, ledger.Message, Handler, Report) (Report, error),
+) (report Report, err error) {
+	if handler, known := r.handlers[ledger.RuleOf(m.Effect)]; !known {
+		report, err = r.unknown(ctx, m)
+	} else if report, err = r.recordRequest(ctx, m); err == nil && report.Outcome != Skipped {
+		report, err = then(ctx, m, handler, report)
 	}
-	report, err := r.recordRequest(ctx, m)
-	if err != nil || report.Outcome == Skipped {
+	if report.Outcome != "" || !errors.Is(err, ledger.ErrNewer) {
 		return report, err
 	}
+	report.Outcome, report.Cause = Newer, err
+	if m.FromOperator() && report.Replay.Effect == "" {
+		report.RetryAfter = unknownRetry
+	}
+	return report, nil
+}
+
+// claim claims the effect, and makes an attempt if that succeeded.
+func (r *Runner) claim(ctx context.Context, m ledger.Message, handler Handler, report Report) (Report, error) {
 	began := time.Now()
 	grant, err := r.ledger.Effects.Claim(ctx, m.Operation, report.Replay.Effect)
 	if err != nil {

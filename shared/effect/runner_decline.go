@@ -15,25 +15,16 @@ import (
 // [G5]: the effect is due from then on, however long the queue would have kept the message. Errors:
 // as Run.
 func (r *Runner) Decline(ctx context.Context, m ledger.Message, as Outcome) (Report, error) {
-	return leftAlone(m)(r.decline(ctx, m, as))
-}
-
-func (r *Runner) decline(ctx context.Context, m ledger.Message, as Outcome) (Report, error) {
-	if _, known := r.handlers[ledger.RuleOf(m.Effect)]; !known {
-		return r.unknown(ctx, m)
-	}
-	report, err := r.recordRequest(ctx, m)
-	if err != nil || report.Outcome == Skipped {
-		return report, err
-	}
-	verdict, err := r.ledger.Effects.Decline(ctx, m.Operation, report.Replay.Effect)
-	if err != nil {
-		return report, err
-	}
-	if report.Outcome = as; over(verdict) {
-		report.Outcome, report.Verdict = Skipped, verdict
-	}
-	return report, nil
+	return r.handle(ctx, m, func(ctx context.Context, m ledger.Message, _ Handler, report Report) (Report, error) {
+		verdict, err := r.ledger.Effects.Decline(ctx, m.Operation, report.Replay.Effect)
+		if err != nil {
+			return report, err
+		}
+		if report.Outcome = as; over(verdict) {
+			report.Outcome, report.Verdict = Skipped, verdict
+		}
+		return report, nil
+	})
 }
 
 // recordRequest records what an operator's message asks for. Any other message only names the effect.
@@ -73,22 +64,6 @@ func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) 
 		report.RetryAfter = unknownRetry
 	}
 	return report, nil
-}
-
-// leftAlone turns the error about a document of a newer revision into a Report, where nothing was
-// attempted [L6]. A redelivery would not help: the sweep of that revision publishes the effect again.
-// What an operator's message asks for is redelivered, unless it has been recorded.
-func leftAlone(m ledger.Message) func(Report, error) (Report, error) {
-	return func(report Report, err error) (Report, error) {
-		if report.Outcome != "" || !errors.Is(err, ledger.ErrNewer) {
-			return report, err
-		}
-		report.Outcome, report.Cause = Newer, err
-		if m.FromOperator() && report.Replay.Effect == "" {
-			report.RetryAfter = unknownRetry
-		}
-		return report, nil
-	}
 }
 
 // unknownRetry is how long an operator's message about an effect that this revision does not know
