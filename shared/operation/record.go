@@ -169,20 +169,23 @@ func (r Record) Closed() bool {
 
 // WithEffect returns r with one effect's status set. r itself is unchanged.
 func (r Record) WithEffect(name string, status EffectStatus) Record {
-	effects := make(map[string]EffectStatus, len(r.Effects)+1)
-	maps.Copy(effects, r.Effects)
-	effects[name] = status
-	r.Effects, r.DeadEffect = effects, slices.Contains(slices.Collect(maps.Values(effects)), EffectDead)
+	r.Effects = with(r.Effects, name, status)
+	r.DeadEffect = slices.Contains(slices.Collect(maps.Values(r.Effects)), EffectDead)
 	return r
 }
 
 // WithProgress returns r with one effect's progress set, as of now. r itself is unchanged.
 func (r Record) WithProgress(name string, progress Progress, now time.Time) Record {
-	all := make(map[string]Progress, len(r.Progress)+1)
-	maps.Copy(all, r.Progress)
-	all[name] = progress
-	r.Progress, r.ProgressAt = all, Instant(now)
+	r.Progress, r.ProgressAt = with(r.Progress, name, progress), Instant(now)
 	return r
+}
+
+// with returns a copy of m in which key has value.
+func with[V any](m map[string]V, key string, value V) map[string]V {
+	all := make(map[string]V, len(m)+1)
+	maps.Copy(all, m)
+	all[key] = value
+	return all
 }
 
 // Derived returns r with the fields that are stored for an index and follow from others [L5]. A reader

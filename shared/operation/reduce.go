@@ -1,9 +1,6 @@
 package operation
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
 // A Reason says why an event was applied or dropped. Logs and metrics count it.
 type Reason string
@@ -114,9 +111,7 @@ func (r Record) Resolution(other State) (Resolution, bool) {
 // Resolve returns r after an operator resolved its conflict. ConflictState stays, and so do earlier
 // decisions about other states. r itself is unchanged.
 func Resolve(r Record, by Decided) Record {
-	resolved := make(map[string]Resolution, len(r.ConflictResolved)+1)
-	maps.Copy(resolved, r.ConflictResolved)
-	resolved[string(r.ConflictState)] = Resolution{Stands: r.State, Decided: by}
-	r.ConflictAt, r.ConflictResolved = time.Time{}, resolved
+	decision := Resolution{Stands: r.State, Decided: by}
+	r.ConflictAt, r.ConflictResolved = time.Time{}, with(r.ConflictResolved, string(r.ConflictState), decision)
 	return r
 }
