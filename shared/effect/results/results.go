@@ -124,7 +124,7 @@ func checkCollection(name string) error {
 	own := []string{
 		ledger.OperationsCollection, ledger.DeliveriesCollection, ledger.EffectsCollection, ledger.ItemsCollection,
 		ledger.IntentsCollection, ledger.QuarantineCollection, ledger.PartsCollection,
-		ledger.PassesCollection, ledger.SettingsCollection,
+		ledger.PassesCollection, ledger.JobsCollection, ledger.SettingsCollection,
 	}
 	switch {
 	case !collectionName().MatchString(name) || len(name) > maxCollection:

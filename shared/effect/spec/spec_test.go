@@ -74,6 +74,7 @@ func TestItemSpecs(t *testing.T) {
 		"{name: a, on: [SUCCEEDED], do: results, collection: a/b}":                          "collection",
 		"{name: a, on: [SUCCEEDED], do: results, collection: operations}":                   "ledger's own",
 		"{name: a, on: [SUCCEEDED], do: results, collection: items}":                        "ledger's own",
+		"{name: a, on: [SUCCEEDED], do: results, collection: jobs}":                         "ledger's own",
 		"{name: a, on: [SUCCEEDED], do: log, collection: reviews}":                          "for do: results",
 	} {
 		specs, err := kinds.ParseSpecs([]byte("["+text+"]"), operation.Transitions{})
