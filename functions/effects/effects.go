@@ -65,14 +65,16 @@ type Options struct {
 // A Function runs effects.
 type Function struct {
 	Options
+	// Handler accepts what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends them. It is one for
+	// all requests, because it bounds their bodies together.
+	http.Handler
 	unknown *reminder
 	pace    pace
-	pushes  http.Handler // one for all requests, because it bounds their bodies together
 }
 
 // New returns the function.
 func New(o Options) Function {
 	f := Function{Options: o, unknown: &reminder{logged: map[string]time.Time{}}, pace: newPace(o)}
-	f.pushes = httpfunc.OnlyPOST(http.HandlerFunc(f.post))
+	f.Handler = httpfunc.OnlyPOST(http.HandlerFunc(f.post))
 	return f
 }

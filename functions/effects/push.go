@@ -45,12 +45,6 @@ func resultOf(report effect.Report) result {
 	return r
 }
 
-// ServeHTTP accepts what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends
-// them.
-func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.pushes.ServeHTTP(w, r)
-}
-
 func (f Function) post(w http.ResponseWriter, r *http.Request) {
 	m, err := f.read(w, r)
 	if err != nil {
