@@ -48,7 +48,7 @@ func (s source) command(ctx context.Context, d dist, p platform, temporary strin
 	}
 	whole := append([]file{program}, legal...)
 	if p.os == "linux" {
-		units, err := s.machineFiles()
+		units, err := s.files(machine, "machine", "Dockerfile") // whose context an archive is not
 		if err != nil {
 			return err
 		}
@@ -90,23 +90,4 @@ func (s source) build(ctx context.Context, p platform, temporary string) ([]byte
 	}
 	binary, err := os.ReadFile(built)
 	return binary, info, err
-}
-
-// machineFiles returns the files of infra/machine but for the Dockerfile, whose context an archive is not.
-func (s source) machineFiles() (files []file, err error) {
-	entries, err := os.ReadDir(filepath.Join(s.tree, machine))
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range entries {
-		if entry.Name() == "Dockerfile" {
-			continue
-		}
-		content, err := s.file(path.Join(machine, entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file{name: path.Join("machine", entry.Name()), content: content})
-	}
-	return files, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -31,11 +30,7 @@ type pyproject struct {
 		Optional    map[string][]string   `json:"optional-dependencies"`
 		URLs        map[string]string     `json:"urls"`
 	} `json:"project"`
-	Tool struct {
-		Setuptools struct {
-			Packages []string `json:"packages"`
-		} `json:"setuptools"`
-	} `json:"tool"`
+	Packages []string `json:"packages"` // tool.setuptools.packages
 }
 
 // pythonPackage makes the wheel of the Python package, with the tag's version. setuptools would make the same of it,
@@ -44,26 +39,17 @@ func (s source) pythonPackage(ctx context.Context, d dist) error {
 	if err := s.rewrite(python+"/opledger/_version.py", `"0.0.0"`, `"`+s.version+`"`); err != nil {
 		return err
 	}
-	said, err := output(ctx, filepath.Join(s.tree, python), "python3", "-c",
-		"import json, tomllib; print(json.dumps(tomllib.load(open('pyproject.toml', 'rb'))))") // of Python 3.11
+	said, err := output(ctx, filepath.Join(s.tree, python), "python3", "-c", // tomllib is of Python 3.11
+		"import json, tomllib; all = tomllib.load(open('pyproject.toml', 'rb')); "+
+			"print(json.dumps({'project': all['project'], 'packages': all['tool']['setuptools']['packages']}))")
 	if err != nil {
 		return err
 	}
 	var p pyproject
-	if err := json.Unmarshal([]byte(said), &p); err != nil {
-		return fmt.Errorf("reading pyproject.toml: %w", err)
-	}
-	// What is not read here would be missing in the wheel.
-	var all struct{ Project map[string]any }
-	if err := json.Unmarshal([]byte(said), &all); err != nil {
-		return fmt.Errorf("reading pyproject.toml: %w", err)
-	}
-	known := []string{"name", "description", "readme", "license", "requires-python", "dependencies", "dynamic",
-		"classifiers", "keywords", "optional-dependencies", "urls"}
-	for field := range all.Project {
-		if !slices.Contains(known, field) {
-			return fmt.Errorf("pyproject.toml has %s, which scripts/release/python.go does not know", field)
-		}
+	decoder := json.NewDecoder(strings.NewReader(said))
+	decoder.DisallowUnknownFields() // what is not read here would be missing in the wheel
+	if err := decoder.Decode(&p); err != nil {
+		return fmt.Errorf("reading pyproject.toml by what scripts/release/python.go knows of it: %w", err)
 	}
 	readme, err := s.file(path.Join(python, p.Project.Readme))
 	if err != nil {
@@ -77,8 +63,8 @@ func (s source) pythonPackage(ctx context.Context, d dist) error {
 		distribution: p.Project.Name, version: s.version, platforms: []string{"any"}, pure: true,
 		metadata: p.metadata(s.version, string(readme)), licences: []file{{name: "LICENSE", content: own}},
 	}
-	for _, name := range p.Tool.Setuptools.Packages {
-		files, err := s.module(path.Join(python, name), name)
+	for _, name := range p.Packages {
+		files, err := s.files(path.Join(python, name), name) // a package in it has a name of its own
 		if err != nil {
 			return err
 		}
@@ -124,23 +110,4 @@ func (p pyproject) metadata(version, readme string) string {
 	}
 	field("Description-Content-Type", "text/markdown")
 	return m.String() + "\n" + readme
-}
-
-// module returns the files of a Python module, in a folder of that name.
-func (s source) module(from, name string) (files []file, err error) {
-	entries, err := os.ReadDir(filepath.Join(s.tree, filepath.FromSlash(from)))
-	if err != nil {
-		return nil, fmt.Errorf("reading the package: %w", err)
-	}
-	for _, entry := range entries {
-		if entry.IsDir() {
-			continue // a package in it has a name of its own
-		}
-		content, err := s.file(path.Join(from, entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file{name: path.Join(name, entry.Name()), content: content})
-	}
-	return files, nil
 }

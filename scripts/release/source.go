@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -89,6 +90,25 @@ func (s source) file(name string) ([]byte, error) {
 		return nil, fmt.Errorf("reading a file of the release: %w", err)
 	}
 	return content, nil
+}
+
+// files returns the files of a folder of the release, below another name, but for some. It passes over folders in it.
+func (s source) files(from, below string, without ...string) (files []file, err error) {
+	entries, err := os.ReadDir(filepath.Join(s.tree, filepath.FromSlash(from)))
+	if err != nil {
+		return nil, fmt.Errorf("reading a folder of the release: %w", err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() || slices.Contains(without, entry.Name()) {
+			continue
+		}
+		content, err := s.file(path.Join(from, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name: path.Join(below, entry.Name()), content: content})
+	}
+	return files, nil
 }
 
 // rewrite replaces a text that a file of the copy has once.
