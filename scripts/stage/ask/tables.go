@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,8 +28,9 @@ func tables(infra string, w io.Writer) error {
 	var firestore firestore
 	var roles []role
 	if err := errors.Join(
-		read(filepath.Join(infra, "settings.json"), &settings), read(filepath.Join(infra, "firestore.json"), &firestore),
-		read(filepath.Join(infra, "roles.json"), &roles),
+		signals.ReadTable(filepath.Join(infra, "settings.json"), &settings),
+		signals.ReadTable(filepath.Join(infra, "firestore.json"), &firestore),
+		signals.ReadTable(filepath.Join(infra, "roles.json"), &roles),
 	); err != nil {
 		return err
 	}
@@ -77,17 +76,6 @@ type firestore struct {
 type role struct {
 	Who, Role, On, Name, Only, Why string
 	Buckets                        []string // of a role on source, with NUMBER, PROJECT and REGION in their names
-}
-
-func read(file string, into any) error {
-	text, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", file, err)
-	}
-	return nil
 }
 
 func printSettings(w io.Writer, settings []setting) error {

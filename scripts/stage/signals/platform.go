@@ -3,7 +3,6 @@ package signals
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,12 +29,8 @@ type Limit struct {
 // ReadPlatform reads the table of measures, platform.json in the folder infra.
 func ReadPlatform(infra string) ([]Measure, error) {
 	file := filepath.Join(infra, "platform.json")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading a table: %w", err)
-	}
-	table, err := parseTable[Measure](file, text)
-	if err != nil {
+	var table []Measure
+	if err := ReadTable(file, &table); err != nil {
 		return nil, err
 	}
 	for _, m := range table {

@@ -68,9 +68,9 @@ const signalsFile = "signals.json"
 
 // Parse reads the table from the text of signals.json.
 func Parse(text []byte) ([]Signal, error) {
-	table, err := parseTable[Signal](signalsFile, text)
-	if err != nil {
-		return nil, err
+	var table []Signal
+	if err := json.Unmarshal(text, &table); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", signalsFile, err)
 	}
 	for _, s := range table {
 		if s.Name == "" || s.Title == "" || (len(s.Functions) == 0) == (s.Job == "") ||
@@ -94,12 +94,16 @@ func Parse(text []byte) ([]Signal, error) {
 	return table, nil
 }
 
-func parseTable[T any](file string, text []byte) ([]T, error) {
-	var table []T
-	if err := json.Unmarshal(text, &table); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
+// ReadTable decodes a file of JSON.
+func ReadTable(file string, into any) error {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, into)
 	}
-	return table, nil
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", file, err)
+	}
+	return nil
 }
 
 // A Metric is a LogMetric of Cloud Logging's API.
