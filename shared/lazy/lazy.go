@@ -25,11 +25,14 @@ func (v *Value[T]) Get(make func() (T, error)) (T, error) {
 	return value, err
 }
 
-// Close returns the value for its last use, if it was made. Every Get from then on returns why instead.
-func (v *Value[T]) Close(why error) (last T, made bool) {
+// Close closes the value, if it was made. Every Get from then on returns why there is none.
+func (v *Value[T]) Close(why error, end func(T) error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	last, made = v.value, v.made
+	last, made := v.value, v.made
 	v.value, v.made, v.closed = *new(T), false, why
-	return last, made
+	if !made {
+		return nil
+	}
+	return end(last)
 }

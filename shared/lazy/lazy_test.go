@@ -36,23 +36,29 @@ func TestGet(t *testing.T) {
 	group.Wait()
 }
 
-// TestClose: it returns the value once, and none is made afterwards.
+// TestClose: it closes the value once, and none is made afterwards.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	why := errors.New("closed")
 	var unmade, v lazy.Value[string]
 	one := func() (string, error) { return "made", nil }
-	if _, made := unmade.Close(why); made {
-		t.Error("none was made")
+	var ended []string
+	failure := errors.New("it does not end")
+	end := func(value string) error {
+		ended = append(ended, value)
+		return failure
+	}
+	if err := unmade.Close(why, end); err != nil || ended != nil {
+		t.Errorf("none was made: %v %q", err, ended)
 	}
 	if got, err := v.Get(one); got != "made" || err != nil {
 		t.Errorf("%q %v", got, err)
 	}
-	if last, made := v.Close(why); last != "made" || !made {
-		t.Errorf("%q %v", last, made)
+	if err := v.Close(why, end); !errors.Is(err, failure) {
+		t.Errorf("the error of its end: %v", err)
 	}
-	if _, made := v.Close(why); made {
-		t.Error("it was returned twice")
+	if err := v.Close(why, end); err != nil || len(ended) != 1 || ended[0] != "made" {
+		t.Errorf("ended %q: %v", ended, err)
 	}
 	for _, closed := range []*lazy.Value[string]{&unmade, &v} {
 		if got, err := closed.Get(one); got != "" || !errors.Is(err, why) {

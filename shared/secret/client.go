@@ -59,11 +59,7 @@ func New(o Options) *Client {
 
 // Close closes the connection, if there is one. Later calls fail.
 func (c *Client) Close() error {
-	client, made := c.client.Close(errClosed)
-	if !made {
-		return nil
-	}
-	if err := client.Close(); err != nil {
+	if err := c.client.Close(errClosed, (*secretmanager.Client).Close); err != nil {
 		return fmt.Errorf("closing the Secret Manager client: %w", err)
 	}
 	return nil

@@ -74,11 +74,7 @@ func NewTopics(project string, options ...option.ClientOption) *Topics {
 
 // Close closes the connection, if there is one. Later attempts fail and can be repeated elsewhere.
 func (t *Topics) Close() error {
-	client, made := t.client.Close(errClosed)
-	if !made {
-		return nil
-	}
-	if err := client.Close(); err != nil {
+	if err := t.client.Close(errClosed, (*pubsub.TopicAdminClient).Close); err != nil {
 		return fmt.Errorf("closing the Pub/Sub client: %w", err)
 	}
 	return nil

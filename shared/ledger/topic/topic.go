@@ -128,9 +128,5 @@ func (t *Topic) Close() error {
 	t.closed = true
 	t.mu.Unlock()
 	t.sending.Wait() // after it nothing makes a client
-	client, made := t.client.Close(errClosed)
-	if !made {
-		return nil
-	}
-	return client.Close()
+	return t.client.Close(errClosed, (*pubsub.TopicAdminClient).Close)
 }
