@@ -29,10 +29,10 @@ var (
 // maxErrorText bounds, in bytes, what an error repeats of Secret Manager's words.
 const maxErrorText = 512
 
-// explain turns an answer of Secret Manager into an error that says what was attempted, on what,
-// and what to do. need is the role that allows it. An error that wraps no sentinel may be
-// transient.
-func explain(ctx context.Context, doing string, what fmt.Stringer, need string, err error) error {
+// explain turns an answer of Secret Manager into an error that says what was attempted, on what, which
+// is a Name or the name of a version, and what to do. need is the role that allows it. An error that
+// wraps no sentinel may be transient.
+func explain(ctx context.Context, doing string, what any, need string, err error) error {
 	if ctx.Err() != nil { // ended by the caller, not by Secret Manager
 		return fmt.Errorf("%s %s: %w", doing, what, ctx.Err())
 	}

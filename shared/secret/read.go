@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +31,6 @@ func (v Version) String() string { return v.Name }
 // GoString is String, for %#v.
 func (v Version) GoString() string { return v.Name }
 
-// text makes a fmt.Stringer of a name.
-type text string
-
-func (t text) String() string { return string(t) }
-
 const (
 	roleList   = "roles/secretmanager.viewer (secretmanager.versions.list)"
 	roleAccess = "roles/secretmanager.secretAccessor (secretmanager.versions.access)"
@@ -63,7 +57,7 @@ func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
 			continue // disabled since it was listed
 		}
 		if err != nil {
-			return nil, explainAccess(ctx, text(version.Name), err)
+			return nil, explainAccess(ctx, version.Name, err)
 		}
 		v.CreateTime = version.CreateTime
 		enabled = append(enabled, v)
@@ -127,9 +121,7 @@ func list(ctx context.Context, client *secretmanager.Client, name Name) ([]Versi
 			listed = append(listed, Version{Name: version.GetName(), CreateTime: version.GetCreateTime().AsTime()})
 		}
 	}
-	slices.SortStableFunc(
-		listed, func(a, b Version) int { return cmp.Compare(b.CreateTime.UnixNano(), a.CreateTime.UnixNano()) },
-	)
+	slices.SortStableFunc(listed, func(a, b Version) int { return b.CreateTime.Compare(a.CreateTime) })
 	return listed, nil
 }
 
@@ -146,7 +138,7 @@ func access(ctx context.Context, client *secretmanager.Client, version string) (
 	return Version{Name: answer.GetName(), Data: payload.GetData()}, nil
 }
 
-func explainAccess(ctx context.Context, what fmt.Stringer, err error) error {
+func explainAccess(ctx context.Context, what any, err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		return fmt.Errorf("reading %s: it %w; try again", what, err)
 	}

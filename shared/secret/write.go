@@ -105,7 +105,7 @@ func (c *Client) Disable(ctx context.Context, version string) error {
 	defer cancel()
 	if _, err := client.DisableSecretVersion(bounded,
 		&secretmanagerpb.DisableSecretVersionRequest{Name: version}); err != nil {
-		return explain(ctx, "disabling", text(version), roleDisable, err)
+		return explain(ctx, "disabling", version, roleDisable, err)
 	}
 	return nil
 }
