@@ -2,7 +2,6 @@ package httpfunc
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,8 +69,9 @@ func WriteError(w http.ResponseWriter, err error) {
 	WriteJSON(w, problem.Status, map[string]*Error{"error": problem})
 }
 
-// statusOf is the only table from errors to statuses. An unknown error is 503, because it is not
-// known to be the sender's fault: a retry may succeed.
+// statusOf is the only table from errors to statuses. Any other error is 503: it is known to be none of the
+// sender's fault, such as ledger.ErrNewer, ledger.ErrUnavailable and the context's, or it may be none. A retry may
+// succeed.
 func statusOf(err error) int {
 	for _, row := range []struct {
 		is     error
@@ -94,11 +94,6 @@ func statusOf(err error) int {
 		{job.ErrNoRedrive, http.StatusConflict},
 		{files.ErrInput, http.StatusConflict},
 		{files.ErrExpired, http.StatusConflict},
-		{ledger.ErrNewer, http.StatusServiceUnavailable},
-		{ledger.ErrContention, http.StatusServiceUnavailable},
-		{ledger.ErrUnavailable, http.StatusServiceUnavailable},
-		{context.Canceled, http.StatusServiceUnavailable},
-		{context.DeadlineExceeded, http.StatusServiceUnavailable},
 	} {
 		if errors.Is(err, row.is) {
 			return row.status
