@@ -49,9 +49,8 @@ func parseJobRequest(
 ) (ledger.JobRequest, error) {
 	var request jobRequest
 	read := readFields(body, jobForm, &request)
-	if !readOutcomes(request.RetryOn, &request.Options.RetryOn) {
-		problems.Add("retryOn", `it must be a list of "invalid", "truncated" or both`)
-	}
+	problems.When(!readOutcomes(request.RetryOn, &request.Options.RetryOn), "retryOn",
+		`it must be a list of "invalid", "truncated" or both`)
 	var err error
 	request.Options.Deadline, err = job.ParseDeadline(began.UTC(), request.Deadline)
 	problems.When(err != nil, "deadline", "%w", err)

@@ -171,11 +171,7 @@ func (u uploadRequest) unfit(w http.ResponseWriter, err error) error {
 	switch {
 	case errors.As(err, &problems):
 		setOffset(w, 0, false)
-		answer := httpfunc.Errorf(http.StatusBadRequest, "the input is invalid: %s", oneLine(problems))
-		for _, problem := range problems.Unwrap() {
-			answer.Problems = append(answer.Problems, problem.Error())
-		}
-		return answer
+		return invalid("input", problems)
 	case errors.Is(err, errOtherSum):
 		setOffset(w, 0, false)
 		return &httpfunc.Error{Status: http.StatusBadRequest, Reason: "other-sha256", Message: err.Error()}

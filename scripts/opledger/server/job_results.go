@@ -82,7 +82,7 @@ func parseResults(r *http.Request) (operation.Key, string, error) {
 	}
 	problems.When(merged && kind != files.Results, "merged", "it is for results; %s are those of one job", kind)
 	if len(problems) > 0 {
-		return key, kind, invalid(problems.Err(), problems)
+		return key, kind, invalid("request", problems.Err())
 	}
 	if merged {
 		kind = files.Merged

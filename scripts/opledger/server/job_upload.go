@@ -52,7 +52,7 @@ func (s *Server) parseUpload(r *http.Request) (uploadRequest, error) {
 		problems = append(problems, u.readRange(given)...)
 	}
 	if len(problems) > 0 {
-		return u, invalid(problems.Err(), problems)
+		return u, invalid("request", problems.Err())
 	}
 	if max(u.size, r.ContentLength) > maxUpload {
 		return u, tooLarge()
@@ -88,10 +88,10 @@ func (u *uploadRequest) readRange(given string) (problems operation.Problems) {
 	return problems
 }
 
-// invalid is the answer to a request with problems.
-func invalid(err error, problems operation.Problems) error {
-	answer := httpfunc.Errorf(http.StatusBadRequest, "the request is invalid: %s", oneLine(err))
-	for _, problem := range problems {
+// invalid is the answer to a request or an input with the problems that err joins.
+func invalid(what string, err error) error {
+	answer := httpfunc.Errorf(http.StatusBadRequest, "the %s is invalid: %s", what, oneLine(err))
+	for _, problem := range diag.Split(err) {
 		answer.Problems = append(answer.Problems, problem.Error())
 	}
 	return answer

@@ -89,7 +89,7 @@ func parseList(r *http.Request) (ledger.Filter, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return filter, invalid(problems.Err(), problems)
+		return filter, invalid("request", problems.Err())
 	}
 	return filter, nil
 }
