@@ -99,6 +99,7 @@ func TestPythonPackage(t *testing.T) {
 	env := []string{
 		"OPLEDGER_COMMAND=" + opledger(t), "INVOICES=" + filepath.Join(t.TempDir(), "invoices.db"),
 		"OPLEDGER_SOAK=" + harness.Soak(t, "short", "night", "long"),
+		"OPLEDGER_REQUIRE_EMULATORS=" + os.Getenv("OPLEDGER_REQUIRE_EMULATORS"), // the gate tries every point of test_nightly
 	}
 	for dir, tests := range map[string][]string{
 		packageDir(): {

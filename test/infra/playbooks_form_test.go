@@ -110,7 +110,8 @@ func TestPlaybooksLinkPlaybooks(t *testing.T) {
 	}
 }
 
-// TestGcloudKnowsTheCommands: the real gcloud parses every kind of its commands in the playbooks.
+// TestGcloudKnowsTheCommands: the real gcloud parses every kind of its commands in the playbooks; outside of the gate
+// one of each group of commands, such as gcloud run.
 func TestGcloudKnowsTheCommands(t *testing.T) {
 	t.Parallel()
 	gcloud := harness.Program(t, "gcloud", "whether the commands of the playbooks are gcloud's is not tested")
@@ -119,7 +120,7 @@ func TestGcloudKnowsTheCommands(t *testing.T) {
 		ID      string `json:"id"`
 	}
 	var lines []line
-	seen, values := map[string]bool{}, regexp.MustCompile(`'[^']*'|"[^"]*"|=\S*`)
+	groups, seen, values := map[string]int{}, map[string]bool{}, regexp.MustCompile(`'[^']*'|"[^"]*"|=\S*`)
 	command := regexp.MustCompile(`(?m)\bgcloud [^|\n]*`)
 	for name, p := range readPlaybooks(t) {
 		text := strings.ReplaceAll(strings.Join(slices.Concat(p.blocks["How many, and which error"], p.blocks["One first"],
@@ -127,14 +128,18 @@ func TestGcloudKnowsTheCommands(t *testing.T) {
 		for _, found := range command.FindAllString(text, -1) {
 			found = regexp.MustCompile(`\$\([^)]*\)`).ReplaceAllString(found, "2026-11-21T00:00:00Z") // of date
 			found = strings.NewReplacer(`'$PREFIX'`, "opledger", "$", "").Replace(strings.TrimSuffix(found, `)"`))
-			kind := strings.Join(strings.Fields(values.ReplaceAllString(found, "")), " ")
+			words := strings.Fields(values.ReplaceAllString(found, ""))
+			if groups[words[1]]++; groups[words[1]] > 1 && !harness.Thorough(t) {
+				continue
+			}
+			kind := strings.Join(words, " ")
 			if !seen[kind] { // parsing takes a tenth of a second
 				seen[kind] = true
 				lines = append(lines, line{strings.TrimSpace(found), name + ": " + found})
 			}
 		}
 	}
-	if len(lines) < 25 {
+	if len(lines) < 25 && harness.Thorough(t) || len(groups) < 7 {
 		t.Fatalf("only %d commands of gcloud are found: has the form of playbooks changed?", len(lines))
 	}
 	file := filepath.Join(t.TempDir(), "commands.json")

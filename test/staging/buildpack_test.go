@@ -25,7 +25,7 @@ var functions = map[string]string{"webhook": "Webhook", "register": "Register", 
 
 // stage runs scripts/stage.
 var stage = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(workDir, "staged")
+	dir := filepath.Join(sourceDir, "staged")
 	if out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage",
 		dir).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("staging: %w\n%s", err, out)

@@ -51,7 +51,7 @@ func hello(name string, further map[string]string) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	source := filepath.Join(workDir, name+"-source")
+	source := filepath.Join(sourceDir, name+"-source")
 	err = errors.Join(os.Mkdir(source, 0o755), os.WriteFile(filepath.Join(source, "app.go"), []byte(helloFunction), 0o600))
 	for file, text := range further {
 		err = errors.Join(err, os.WriteFile(filepath.Join(source, file), []byte(text), 0o600))

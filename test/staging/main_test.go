@@ -13,8 +13,9 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// workDir outlives the tests, so that everything is staged and built once.
-var workDir string
+// workDir and sourceDir outlive the tests, so that everything is staged and built once. What is built is in the one,
+// what is staged in the other, which may be in memory: a thousand files are.
+var workDir, sourceDir string
 
 func TestMain(m *testing.M) {
 	os.Exit(runMain(m))
@@ -26,6 +27,11 @@ func runMain(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	harness.SpendMemory() // what is behind the folder of programs
+	if sourceDir, err = os.MkdirTemp("", "opledger-staging-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	harness.AtOnce(8) // they wait for the go command, which waits for the disk
 	code = harness.Main(m)
 	if code == 0 {
@@ -33,7 +39,7 @@ func runMain(m *testing.M) (code int) {
 		// process.
 		err = goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 	}
-	if err = errors.Join(err, os.RemoveAll(workDir)); err != nil {
+	if err = errors.Join(err, os.RemoveAll(workDir), os.RemoveAll(sourceDir)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
