@@ -96,24 +96,18 @@ const deliveryTime = "2006-01-02T15:04:05.000000Z"
 // outcome is a duplicate. An inconclusive answer gives an event of unknown state: the reducer drops
 // it, but it still binds an intent [G6].
 func (a Answer) Event(name operation.Name) operation.Event {
+	event := operation.Event{
+		Name: name, DeliveryID: "reconcile-UNKNOWN", Source: operation.Reconcile, CorrelationID: a.CorrelationID,
+	}
 	if !a.Known() {
-		return operation.Event{
-			Name: name, DeliveryID: "reconcile-UNKNOWN", Source: operation.Reconcile, CorrelationID: a.CorrelationID,
-		}
+		return event
 	}
-	id := "reconcile-" + string(a.State)
+	event.State, event.UpdateTime, event.Result = a.State, operation.Instant(a.UpdateTime), a.Result
+	event.DeliveryID = "reconcile-" + string(a.State)
 	if !a.UpdateTime.IsZero() {
-		id += "-" + a.UpdateTime.UTC().Format(deliveryTime)
+		event.DeliveryID += "-" + a.UpdateTime.UTC().Format(deliveryTime)
 	}
-	return operation.Event{
-		Name:          name,
-		DeliveryID:    id,
-		Source:        operation.Reconcile,
-		State:         a.State,
-		UpdateTime:    operation.Instant(a.UpdateTime),
-		Result:        a.Result,
-		CorrelationID: a.CorrelationID,
-	}
+	return event
 }
 
 // known returns an answer with a state.
