@@ -70,26 +70,22 @@ func (a *answer) candidate(c *jsonscan.Cursor) {
 
 // content reads the text of a candidate's parts, without the model's thoughts.
 func (a *answer) content(c *jsonscan.Cursor) {
-	c.Object(func(key []byte) {
-		if string(key) != "parts" {
-			return
-		}
-		c.List(func(int) {
-			var text []byte
-			thought := false
-			c.Object(func(key []byte) {
-				switch string(key) {
-				case "text":
-					text = jsonscan.Text(c.Value())
-				case "thought":
-					thought = string(c.Value()) == "true"
-				}
-			})
-			if !thought {
-				a.text = append(a.text, text...)
+	part := func(int) {
+		var text []byte
+		thought := false
+		c.Object(func(key []byte) {
+			switch string(key) {
+			case "text":
+				text = jsonscan.Text(c.Value())
+			case "thought":
+				thought = string(c.Value()) == "true"
 			}
 		})
-	})
+		if !thought {
+			a.text = append(a.text, text...)
+		}
+	}
+	c.In("parts", func() { c.List(part) })
 }
 
 // finished says what a candidate is by its finish reason, and by the check if it is complete.

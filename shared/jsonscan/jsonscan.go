@@ -176,10 +176,16 @@ func Text(value []byte) []byte {
 // Member returns the value of an object's member of that name, the last where there are several;
 // nil where there is none, or where the next value is no object.
 func (c *Cursor) Member(name string) (value []byte) {
+	c.In(name, func() { value = c.Value() })
+	return value
+}
+
+// In reads the next value, and calls read for each of its members of that name, if it is an object, as
+// Object does.
+func (c *Cursor) In(name string, read func()) {
 	c.Object(func(key []byte) {
 		if string(key) == name {
-			value = c.Value()
+			read()
 		}
 	})
-	return value
 }

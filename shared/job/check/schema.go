@@ -38,15 +38,7 @@ func findSchema(request []byte) (found requestSchema) {
 		}
 	}
 	format := func() {
-		c.Object(func(key []byte) {
-			if string(key) == "text" {
-				c.Object(func(key []byte) {
-					if string(key) == "schema" {
-						member(jsonSchema)
-					}
-				})
-			}
-		})
+		c.In("text", func() { c.In("schema", func() { member(jsonSchema) }) })
 	}
 	c.Object(func(key []byte) {
 		if k := string(key); k != "generationConfig" && k != "generation_config" {
