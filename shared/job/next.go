@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -251,12 +252,9 @@ func (n *next) split() {
 			made == 0 && len(n.Job.Refusals) >= mostRoots, n.full(len(p.Pieces)), round > n.Job.Options.MaxAttempts:
 			p.State = Dropped
 		default:
-			refusals := map[string]int{strconv.Itoa(root): made + len(p.Pieces)}
-			for r, pieces := range n.Job.Refusals {
-				if r != strconv.Itoa(root) {
-					refusals[r] = pieces
-				}
-			}
+			refusals := map[string]int{}
+			maps.Copy(refusals, n.Job.Refusals)
+			refusals[strconv.Itoa(root)] = made + len(p.Pieces)
 			n.Job.Refusals = refusals
 			for _, piece := range p.Pieces {
 				n.create(round, root, p.Depth+1, []Source{piece})
