@@ -37,13 +37,10 @@ const maxInputBytes = 64 << 30
 
 // A Summary describes a canonical input.
 type Summary struct {
-	Requests int64
-	Bytes    int64
-	// Tokens is an estimate of the input's tokens, for people: one for four bytes of a request's JSON, and
-	// 258 for each image or other file, whatever its length.
-	Tokens  int64
-	SHA256  string // of the bytes, in hexadecimal digits
-	Largest int64  // the bytes of the largest line
+	// Input has no Object, and is not said to be Checked. Its Tokens are an estimate, for people: one for four bytes of a
+	// request's JSON, and 258 for each image or other file, whatever its length.
+	Input
+	Largest int64 // the bytes of the largest line
 	// Batches are the ranges that a Cutter makes of it; they name no object.
 	Batches []Source
 }
@@ -216,7 +213,7 @@ func (c *canonical) batch(batch Source, ok bool) {
 
 // recut cuts the input again by what is allowed: how many tokens a byte has is known once all of it was read.
 func (c *canonical) recut() {
-	j := Job{Options: c.options.Job, Input: Input{Bytes: c.summary.Bytes, Tokens: c.summary.Tokens}}
+	j := Job{Options: c.options.Job, Input: c.summary.Input}
 	o := j.Within(c.options.Allowed)
 	if len(c.sizes) == 0 || o.MaxBytesPerBatch == c.options.Job.WithDefaults().MaxBytesPerBatch {
 		return

@@ -78,10 +78,9 @@ func (j wantedJob) submit(ctx context.Context, l *ledger.Ledger, s storage.Stora
 	}
 	request := ledger.JobRequest{
 		Key: j.key, Submission: operation.Submission{JobKind: "reviews"}, Options: o,
-		Input: job.Input{
-			SHA256: summary.SHA256, Bytes: summary.Bytes, Requests: summary.Requests, Tokens: summary.Tokens, Checked: true,
-		},
+		Input: summary.Input,
 	}
+	request.Input.Checked = true
 	_, err = s.Create(ctx, files.Input(j.key, summary.SHA256), &canonical)
 	if err != nil && !errors.Is(err, storage.ErrExists) {
 		return fmt.Errorf("storing the input of %s: %w", j.key, err)

@@ -32,10 +32,8 @@ func (u upload) store(ctx context.Context, keyField string) (job.Input, error) {
 	if err != nil {
 		return job.Input{}, err
 	}
-	input := job.Input{
-		SHA256: summary.SHA256, Bytes: summary.Bytes, Requests: summary.Requests, Tokens: summary.Tokens,
-		Object: files.Input(u.key, summary.SHA256),
-	}
+	input := summary.Input
+	input.Object = files.Input(u.key, input.SHA256)
 	// Before the object is there: else it would never expire after a crash between the two.
 	text, err := json.Marshal(input)
 	if err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
 	"github.com/opledger/opledger/shared/cloud"
-	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/job/files"
 	"github.com/opledger/opledger/shared/job/progress"
 	"github.com/opledger/opledger/shared/ledger"
@@ -110,9 +109,8 @@ func submitJob(
 	if err != nil {
 		return err
 	}
-	request.Input = job.Input{
-		SHA256: summary.SHA256, Bytes: summary.Bytes, Requests: summary.Requests, Tokens: summary.Tokens, Checked: true,
-	}
+	request.Input = summary.Input
+	request.Input.Checked = true
 	submitted, err := files.Accept(ctx, l, s, request)
 	if errors.Is(err, files.ErrInput) && !errors.Is(err, files.ErrExpired) && !errors.Is(err, ledger.ErrJobDiffers) {
 		if err := store(ctx, s, draft, files.Input(request.Key, summary.SHA256)); err != nil {

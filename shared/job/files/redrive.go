@@ -39,10 +39,8 @@ func Redrive(
 	if err != nil {
 		return ledger.JobSubmitted{}, err
 	}
-	r.Input = job.Input{
-		SHA256: summary.SHA256, Bytes: summary.Bytes, Requests: summary.Requests, Tokens: summary.Tokens,
-		Checked: old.Input.Checked && r.Options.Validate == old.Options.Validate, // else the split checks each line
-	}
+	r.Input = summary.Input
+	r.Input.Checked = old.Input.Checked && r.Options.Validate == old.Options.Validate // else the split checks each line
 	submitted, err := Accept(ctx, l, s, r)
 	if !errors.Is(err, ErrInput) {
 		return submitted, err
