@@ -20,10 +20,20 @@ import (
 )
 
 // asParent in the environment makes this test binary a parent that starts an emulator and waits to
-// be killed.
-const asParent = "OPLEDGER_TEST_AS_PARENT"
+// be killed. asJava makes it what that parent starts instead of java: it listens as the Pub/Sub emulator does.
+const asParent, asJava = "OPLEDGER_TEST_AS_PARENT", "OPLEDGER_TEST_AS_JAVA"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asJava) == "1" {
+		_, port, _ := strings.Cut(os.Args[len(os.Args)-1], "--port=")
+		listener, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("Server started, listening on", listener.Addr())
+		select {}
+	}
 	if os.Getenv(asParent) == "1" {
 		p, err := emulator.StartPubSub(context.Background())
 		if err != nil {
@@ -110,7 +120,8 @@ func TestAStartThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestEndsWithParent: an emulator ends with the process that started it, even where that is killed.
+// TestEndsWithParent: an emulator ends with the process that started it, even where that is killed. Outside of the gate
+// another program stands in for java, which takes a second of processor time to start.
 func TestEndsWithParent(t *testing.T) {
 	t.Parallel()
 	need(t)
@@ -119,6 +130,14 @@ func TestEndsWithParent(t *testing.T) {
 	}
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), asParent+"=1")
+	if !harness.Thorough(t) {
+		bin := t.TempDir()
+		script := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asJava, os.Args[0])
+		if err := os.WriteFile(filepath.Join(bin, "java"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		parent.Env = append(parent.Env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	}
 	output, err := parent.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
