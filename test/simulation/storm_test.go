@@ -127,6 +127,15 @@ func chosen(t *testing.T) Chooser {
 	return Replay(made)
 }
 
+// triesOf returns how often a shrink may try, as schedulesOf does.
+func triesOf(t *testing.T, few, short, night int) int {
+	t.Helper()
+	if !harness.Thorough(t) {
+		return few
+	}
+	return harness.Soak(t, short, night, manyTries)
+}
+
 // manyTries let [least] find nearly all that can go.
 const manyTries = 3000
 
@@ -154,7 +163,7 @@ func report(t *testing.T, o Options, seed uint64, r Result) {
 // TestOneSeedIsOneSchedule: the same seed leads to the same trace, byte for byte, however many
 // processors there are; and so do the choices that it made.
 func TestOneSeedIsOneSchedule(t *testing.T) {
-	oneSchedule(t, Options{}, harness.Soak(t, uint64(15), 200, 2000))
+	oneSchedule(t, Options{}, schedulesOf(t, 6, 15, 200, 2000))
 }
 
 // oneSchedule compares the traces of so many seeds.
@@ -184,7 +193,7 @@ func TestFlawsAreFound(t *testing.T) {
 	for _, flaw := range Flaws() {
 		t.Run(flaw.String(), func(t *testing.T) {
 			t.Parallel()
-			found(t, Options{Flaw: flaw}, 0, 200, harness.Soak(t, 15, manyTries, manyTries))
+			found(t, Options{Flaw: flaw}, 0, 200, triesOf(t, 5, 15, manyTries))
 		})
 	}
 }
