@@ -32,12 +32,12 @@ func TestCheckEffects(t *testing.T) {
 	if len(logged) != 1 || logged[0]["outcome"] != "unperformable" || logged[0]["event"] != "effect" {
 		t.Errorf("%v", logged)
 	}
-	if s.checkAgain(t.Context()); len(log.Drain(t)) != 0 || len(s.unperformable.get(t.Context())) != 1 {
-		t.Errorf("checked again: %v", s.unperformable.get(t.Context()))
+	if s.checkAgain(t.Context()); len(log.Drain(t)) != 0 || len(*s.unperformable.Load()) != 1 {
+		t.Errorf("checked again: %v", *s.unperformable.Load())
 	}
 	s.options.Topic = ""
-	if s.checkAgain(t.Context()); len(s.unperformable.get(t.Context())) != 0 {
-		t.Errorf("%v of what can be performed", s.unperformable.get(t.Context()))
+	if s.checkAgain(t.Context()); len(*s.unperformable.Load()) != 0 {
+		t.Errorf("%v of what can be performed", *s.unperformable.Load())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	webhookfn "github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/scripts/opledger/metrics"
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/confirm"
@@ -144,10 +145,12 @@ type Server struct {
 	readiness readiness
 	outage    outage
 
-	unperformable unperformable
-	left          atomic.Bool // an effect is due that was left to another process, which was not told
-	resumed       atomic.Bool // an operator has ended the pause that the settings ask for
-	unverifiable  bool        // no secret and no audience is set, so that no delivery can be verified
+	// unperformable is what the last check found, for the console and for status.
+	unperformable atomic.Pointer[[]overview.Unperformable]
+
+	left         atomic.Bool // an effect is due that was left to another process, which was not told
+	resumed      atomic.Bool // an operator has ended the pause that the settings ask for
+	unverifiable bool        // no secret and no audience is set, so that no delivery can be verified
 }
 
 // New returns a server, and starts nothing.
@@ -164,6 +167,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		queue: NewQueue(), topics: pubsub.NewTopics(settings.Project.ID), inside: http.NewServeMux(),
 		settings: settings, options: o, metrics: counted,
 	}
+	s.unperformable.Store(new([]overview.Unperformable))
 	if s.guard, err = newGuard(settings.Access, o.AllowHosts, o.PushKeys, o.Now, o.Log); err != nil {
 		return nil, err
 	}

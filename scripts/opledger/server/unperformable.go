@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
@@ -18,27 +17,6 @@ import (
 
 // defaultTopicTimeout is how long Pub/Sub may take to answer before a topic is taken for usable.
 const defaultTopicTimeout = 2 * time.Second
-
-// unperformable is what this process cannot perform, for the console and for status.
-type unperformable struct {
-	mu    sync.Mutex
-	found []overview.Unperformable // by the last check
-}
-
-func (u *unperformable) get(context.Context) []overview.Unperformable {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.found
-}
-
-// set keeps what was found, and reports whether it is new.
-func (u *unperformable) set(found []overview.Unperformable) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	same := slices.Equal(u.found, found)
-	u.found = found
-	return !same
-}
 
 // CheckEffects logs each effect that cannot succeed now, and returns what it found, in the order
 // of their names: its address is private, its topic does not exist, or a secret or credentials are
@@ -70,7 +48,7 @@ func (s *Server) CheckEffects(ctx context.Context) []overview.Unperformable {
 		add("effects-failing", fmt.Sprintf("the effect %s cannot be performed now: %s", name, oneLine(why[name])),
 			"this effect cannot be performed now", why[name], "event", "effect", "effect", name)
 	}
-	if s.unperformable.set(found) {
+	if before := s.unperformable.Swap(&found); !slices.Equal(*before, found) {
 		for _, log := range lines {
 			log()
 		}
@@ -80,7 +58,7 @@ func (s *Server) CheckEffects(ctx context.Context) []overview.Unperformable {
 
 // checkAgain checks again what was found, until it is right. What fails only later is an effect that fails.
 func (s *Server) checkAgain(ctx context.Context) {
-	if len(s.unperformable.get(ctx)) > 0 {
+	if len(*s.unperformable.Load()) > 0 {
 		s.CheckEffects(ctx)
 	}
 }
@@ -88,7 +66,7 @@ func (s *Server) checkAgain(ctx context.Context) {
 // unable returns what this process cannot do now: write the ledger, as /ready says, and what
 // CheckEffects found last.
 func (s *Server) unable(ctx context.Context) []overview.Unperformable {
-	found := s.unperformable.get(ctx)
+	found := *s.unperformable.Load()
 	if err := s.canWrite(ctx); err != nil {
 		found = slices.Concat([]overview.Unperformable{
 			{Words: "the ledger cannot be written: " + oneLine(err), Playbook: "ledger-errors", Unwritten: true},
