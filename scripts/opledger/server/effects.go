@@ -78,15 +78,9 @@ func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
 	return err
 }
 
-// Run handles one message now, and returns the outcome. Messages that it publishes inside this
-// process wait for Drain.
+// Run hands one message to the function that runs effects, unless they are paused, and returns the outcome. Messages
+// that it publishes inside this process wait for Drain. The error is in the log.
 func (s *Server) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
-	return s.attempt(ctx, m)
-}
-
-// attempt hands a message to the function that runs effects, unless they are paused. The error is in
-// the log.
-func (s *Server) attempt(ctx context.Context, m ledger.Message) (effect.Report, error) {
 	paused, err := s.Paused(ctx)
 	if err != nil {
 		s.options.Log.ErrorContext(ctx, "an effect is not run", "event", "effect", "outcome", "error", "operation",
@@ -163,7 +157,7 @@ func (s *Server) run(ctx context.Context, m ledger.Message) (again bool, after t
 	if putOff > 0 {
 		return true, putOff
 	}
-	report, err := s.attempt(ctx, m)
+	report, err := s.Run(ctx, m)
 	s.outage.end(s.options.Now(), tries, err)
 	if err != nil {
 		return true, firstOutageWait
