@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
+	"maps"
 	"os"
 
 	"github.com/opledger/opledger/shared/job"
@@ -87,16 +87,13 @@ func (u upload) canonicalize(ctx context.Context, w, sum io.Writer, keyField str
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	from := io.TeeReader(until{ctx, file}, sum)
-	summary, err := job.Canonicalize(w, once("input", from), job.CanonicalOptions{KeyField: keyField})
+	input := maps.All(map[string]io.Reader{"input": from})
+	summary, err := job.Canonicalize(w, input, job.CanonicalOptions{KeyField: keyField})
 	if errors.As(err, new(*job.InputProblems)) { // perhaps one behind which nothing is read
 		_, rest := io.Copy(io.Discard, from)
 		err = cmp.Or(rest, err)
 	}
 	return summary, err //nolint:wrapcheck // it says what was read, or written
-}
-
-func once(name string, input io.Reader) iter.Seq2[string, io.Reader] {
-	return func(yield func(string, io.Reader) bool) { yield(name, input) }
 }
 
 // until is a reader that ends with a context.
