@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -109,6 +110,14 @@ func EffectWords(p ledger.Pass) string {
 	}
 }
 
+// webhookWords say what a pass saw of the webhook.
+var webhookWords = map[ledger.WebhookHealth]string{
+	ledger.WebhookEnabled:  "enabled",
+	ledger.WebhookDisabled: "disabled: nothing is delivered",
+	ledger.WebhookMissing:  "missing: Gemini has none for the configured address",
+	ledger.WebhookNone:     "none is known to the pass: none is configured, or none was created yet",
+}
+
 // WebhookWords says what the last pass saw of the webhook.
 func (o Overview) WebhookWords() string {
 	if wrong := o.LastPass.WrongSecret; wrong != nil {
@@ -117,16 +126,5 @@ func (o Overview) WebhookWords() string {
 	if o.LastPass.NoWebhook {
 		return "none: Gemini has none, and look-ups find every completion"
 	}
-	switch o.LastPass.Webhook {
-	case ledger.WebhookEnabled:
-		return "enabled"
-	case ledger.WebhookDisabled:
-		return "disabled: nothing is delivered"
-	case ledger.WebhookMissing:
-		return "missing: Gemini has none for the configured address"
-	case ledger.WebhookNone:
-		return "none is known to the pass: none is configured, or none was created yet"
-	case ledger.WebhookUnknown:
-	}
-	return "not known"
+	return cmp.Or(webhookWords[o.LastPass.Webhook], "not known")
 }

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -64,22 +65,14 @@ func unannounced(ends []operation.Record, since time.Time) (n int) {
 // fewRefused may be a scanner's, as in the deployed alert. Gemini redelivers what is refused.
 const fewRefused = 2
 
-// refusedWhy says why the webhook refused a delivery. Its words for that are in refusal.go of its function.
-func refusedWhy(reason string) string {
-	switch reason {
-	case "signature":
-		return "the signature does not fit: has the webhook Gemini's secret?"
-	case "no-secret":
-		return "nothing could be verified: OPLEDGER_WEBHOOK_SECRET is not set"
-	case "unavailable":
-		return "nothing could be verified: the secrets or keys cannot be read"
-	case "no-audience":
-		return "the token could not be verified: OPLEDGER_WEBHOOK_AUDIENCE is not set"
-	case "stale-timestamp", "old-token":
-		return "the signature fits, and it is too old: is the clock right?"
-	default:
-		return phrase.Safe(reason)
-	}
+// whyRefused says why the webhook refused a delivery. Its words for that are in refusal.go of its function.
+var whyRefused = map[string]string{
+	"signature":       "the signature does not fit: has the webhook Gemini's secret?",
+	"no-secret":       "nothing could be verified: OPLEDGER_WEBHOOK_SECRET is not set",
+	"unavailable":     "nothing could be verified: the secrets or keys cannot be read",
+	"no-audience":     "the token could not be verified: OPLEDGER_WEBHOOK_AUDIENCE is not set",
+	"stale-timestamp": "the signature fits, and it is too old: is the clock right?",
+	"old-token":       "the signature fits, and it is too old: is the clock right?",
 }
 
 // explained reports whether the last pass explains refusals for a reason: judgePass says that the secret is the wrong
@@ -102,7 +95,7 @@ func (o *Overview) judgeRefused(add adder) {
 	if r.Count <= fewRefused || r.Unannounced == 0 || o.explained(r.Reason) {
 		return
 	}
-	command, why := "webhook check", refusedWhy(r.Reason)
+	command, why := "webhook check", cmp.Or(whyRefused[r.Reason], phrase.Safe(r.Reason))
 	if r.Reason == "signature" && r.Last.Before(o.LastPass.SecretFitsAt) {
 		command, why = "webhook ping", "the signature did not fit; a pass has found since then that the webhook has "+
 			"Gemini's secret: this ends with the next delivery that it accepts, such as that of opledger webhook ping"

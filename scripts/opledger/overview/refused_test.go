@@ -109,7 +109,7 @@ func TestRefusedWhy(t *testing.T) {
 	for _, reason := range []string{
 		"signature", "no-secret", "unavailable", "no-audience", "stale-timestamp", "old-token",
 	} {
-		if words := refusedWhy(reason); !strings.Contains(words, " ") || strings.Contains(words, reason+")") {
+		if words := whyRefused[reason]; !strings.Contains(words, " ") || strings.Contains(words, reason+")") {
 			t.Errorf("%s: %q", reason, words)
 		}
 	}

@@ -1,6 +1,7 @@
 package phrase
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -173,31 +174,20 @@ func NotDone(f job.Failure) string {
 	return words
 }
 
-// WaitsFor names what the start of a batch waits for.
-func WaitsFor(w job.Wait) string {
-	switch w {
-	case "":
-		return "-"
-	case job.WaitsForQuota:
-		return "Gemini's quota"
-	case job.WaitsForAccess:
-		return "an API key that Gemini accepts"
-	case job.WaitsForIntent:
-		return "certainty whether its batch was created"
-	case job.WaitsForGemini:
-		return "Gemini, which fails or cannot be reached"
-	case job.WaitsForStorage:
-		return "room in Gemini's storage of files"
-	case job.WaitsForBatch:
-		return "a free batch"
-	case job.WaitsForTokens:
-		return "free tokens of its model's quota"
-	case job.WaitsForResume:
-		return "someone to resume the job"
-	default:
-		return Safe(string(w))
-	}
+// waitsFor names what the start of a batch waits for.
+var waitsFor = map[job.Wait]string{
+	job.WaitsForQuota:   "Gemini's quota",
+	job.WaitsForAccess:  "an API key that Gemini accepts",
+	job.WaitsForIntent:  "certainty whether its batch was created",
+	job.WaitsForGemini:  "Gemini, which fails or cannot be reached",
+	job.WaitsForStorage: "room in Gemini's storage of files",
+	job.WaitsForBatch:   "a free batch",
+	job.WaitsForTokens:  "free tokens of its model's quota",
+	job.WaitsForResume:  "someone to resume the job",
 }
+
+// WaitsFor names what the start of a batch waits for; a dash where it waits for nothing.
+func WaitsFor(w job.Wait) string { return cmp.Or(waitsFor[w], Safe(string(w))) }
 
 // Redriven says which requests of a job another one has, and by whose decision.
 func Redriven(r job.Redrive) string {

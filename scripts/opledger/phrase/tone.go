@@ -1,6 +1,8 @@
 package phrase
 
 import (
+	"cmp"
+
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -38,21 +40,13 @@ func StateTone(state any) Tone {
 	}
 }
 
-// StatusTone returns the tone of an effect's status in its operation's record.
-func StatusTone(status operation.EffectStatus) Tone {
-	switch status {
-	case operation.EffectOpen:
-		return Busy
-	case operation.EffectDone:
-		return Good
-	case operation.EffectDead:
-		return Bad
-	case operation.EffectWithheld:
-		return Warn
-	default:
-		return Neutral
-	}
+// statusTones are the tones of an effect's status in its operation's record, where it is none of the neutral ones.
+var statusTones = map[operation.EffectStatus]Tone{
+	operation.EffectOpen: Busy, operation.EffectDone: Good, operation.EffectDead: Bad, operation.EffectWithheld: Warn,
 }
+
+// StatusTone returns the tone of an effect's status in its operation's record.
+func StatusTone(status operation.EffectStatus) Tone { return cmp.Or(statusTones[status], Neutral) }
 
 // deliveryTone is that of the decision: the operation has the tone of its state.
 func deliveryTone(d ledger.Delivery) Tone {
