@@ -87,15 +87,11 @@ func Progress(p progress.Progress, store string) string {
 			p.Options.MaxAttempts)
 	}
 	add("done %s", Number(p.Counts.Done))
-	for _, count := range []struct {
-		outcome string
-		n       int64
-	}{
-		{"refused", p.Counts.Refused}, {"failed", p.Counts.Failed}, {"invalid", p.Counts.Invalid},
-		{"truncated", p.Counts.Truncated},
+	for _, outcome := range []job.Outcome{
+		job.OutcomeRefused, job.OutcomeFailed, job.OutcomeInvalid, job.OutcomeTruncated,
 	} {
-		if count.n > 0 {
-			add("%s %s", count.outcome, Number(count.n))
+		if n := p.Counts.Of(outcome); n > 0 {
+			add("%s %s", outcome, Number(n))
 		}
 	}
 	add("open %s", Number(p.Open))
