@@ -35,8 +35,6 @@ func newCalls() *calls {
 	return c
 }
 
-func (c *calls) all() []prometheus.Collector { return []prometheus.Collector{c.errors, c.commit} }
-
 // Store returns a store whose errors are counted, and the time of whose commits is measured.
 func (m *Metrics) Store(store ledger.Store) ledger.Store { return counted{store, m.calls} }
 

@@ -43,7 +43,7 @@ func New() (*Metrics, error) {
 	}
 	m := &Metrics{registry: prometheus.NewRegistry(), table: table, events: newEvents(table), calls: newCalls()}
 	m.registry.MustRegister(m.events.all...)
-	m.registry.MustRegister(m.calls.all()...)
+	m.registry.MustRegister(m.calls.errors, m.calls.commit)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	return m, nil
