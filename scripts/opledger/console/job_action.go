@@ -26,7 +26,7 @@ var jobActions = []action{
 			"It starts batches again, as before it was held.",
 			"Who resumed it, when and why is recorded.",
 		},
-		can: func(s subject) bool { return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Held() },
+		can: func(s subject) bool { return s.ofJob() && s.Job.Held() },
 		do:  decided(keyOf, (*actions.Actions).Resume),
 	},
 	{
@@ -37,11 +37,8 @@ var jobActions = []action{
 			"A batch whose creation has begun may still be created in the next two minutes.",
 			"Who paused it, when and why is recorded.",
 		},
-		can: func(s subject) bool {
-			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Starts() &&
-				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
-		},
-		do: decided(keyOf, (*actions.Actions).Pause),
+		can: func(s subject) bool { return s.batching() && s.Job.Starts() },
+		do:  decided(keyOf, (*actions.Actions).Pause),
 	},
 	{
 		name: cancelJob, label: "Cancel the job", command: "opledger cancel NAME --reason 'WHY'", who: true, why: true,
@@ -51,11 +48,8 @@ var jobActions = []action{
 			"The job ends once its batches have, and its effects run. Success wins: a batch may still succeed.",
 			"Who cancelled it, when and why is recorded. A cancelled job is not resumed.",
 		},
-		can: func(s subject) bool {
-			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Cancelled == nil &&
-				(s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
-		},
-		do: decided(keyOf, (*actions.Actions).Cancel),
+		can: func(s subject) bool { return s.batching() && s.Job.Cancelled == nil },
+		do:  decided(keyOf, (*actions.Actions).Cancel),
 	},
 	{
 		name: redrive, label: "Redrive", command: "opledger redrive NAME --reason 'WHY'", who: true, why: true,
@@ -69,8 +63,7 @@ var jobActions = []action{
 			"A request goes into one redrive. Who decided it, when and why is recorded, and each job names the other.",
 		},
 		can: func(s subject) bool {
-			return s.ofOperation() && s.isJob() && s.Job != nil && s.Job.Phase == job.Ended && s.Job.Counts.NotDone() > 0 &&
-				len(s.Job.RedrivenBy) == 0
+			return s.ofJob() && s.Job.Phase == job.Ended && s.Job.Counts.NotDone() > 0 && len(s.Job.RedrivenBy) == 0
 		},
 		do: decided(keyOf, (*actions.Actions).Redrive, "The page of this job leads to it."),
 	},

@@ -70,6 +70,14 @@ func (s subject) ofOperation() bool {
 		s.PausedBy == "" && s.LeftOut == nil
 }
 
+// ofJob reports whether the subject is a job itself, which has not expired.
+func (s subject) ofJob() bool { return s.ofOperation() && s.isJob() && s.Job != nil }
+
+// batching reports whether the subject is a job itself that may have batches to start.
+func (s subject) batching() bool {
+	return s.ofJob() && (s.Job.Phase == job.Splitting || s.Job.Phase == job.Running)
+}
+
 // isJob reports whether the subject is a job, or an effect of it.
 func (s subject) isJob() bool { return s.Record.Key.Collection() == operation.Jobs && s.Part == nil }
 
