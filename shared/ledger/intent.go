@@ -85,7 +85,7 @@ var ErrNoIntent = errors.New("the ledger has no such intent")
 
 // Read returns what is known of a correlation id. Errors: ErrNoIntent; else the store's.
 func (l intentsReader) Read(ctx context.Context, correlationID string) (Intent, error) {
-	doc, intent, err := l.intent(ctx, correlationID)
+	intent, doc, _, err := l.intent(ctx, correlationID)
 	if err == nil && !doc.Exists() {
 		err = fmt.Errorf("%q: %w", correlationID, ErrNoIntent)
 	}
@@ -98,24 +98,19 @@ func (l intentsReader) Of(ctx context.Context, rec operation.Record) (Intent, er
 	if rec.CorrelationID == "" {
 		return Intent{}, nil
 	}
-	_, intent, err := l.intent(ctx, rec.CorrelationID)
+	intent, _, _, err := l.intent(ctx, rec.CorrelationID)
 	return intent, err
 }
 
-// intent reads what is known of a correlation id; the zero Intent where nothing is [K6].
-func (l *protocol) intent(ctx context.Context, id string) (Document, Intent, error) {
-	intent, doc, _, err := l.intentNow(ctx, id)
-	return doc, intent, err
-}
-
-// intentNow is intent with the store's time.
-func (l *protocol) intentNow(ctx context.Context, id string) (Intent, Document, time.Time, error) {
+// intent reads what is known of a correlation id, its document, and what was read with it; the zero
+// Intent where nothing is known [K6].
+func (l *protocol) intent(ctx context.Context, id string) (Intent, Document, Snapshot, error) {
 	snapshot, err := l.store.Get(ctx, intentPath(id))
 	if err != nil {
-		return Intent{}, Document{}, time.Time{}, fmt.Errorf("reading the intent %q: %w", id, err)
+		return Intent{}, Document{}, snapshot, fmt.Errorf("reading the intent %q: %w", id, err)
 	}
 	intent, err := readIntent(snapshot.Documents[0])
-	return intent, snapshot.Documents[0], snapshot.ReadTime, err
+	return intent, snapshot.Documents[0], snapshot, err
 }
 
 // readIntent decodes an intent; one that does not exist is the zero Intent.

@@ -28,7 +28,7 @@ func (l Intents) Abandon(ctx context.Context, d DueIntent, now time.Time, detail
 	var p plan
 	err := l.retry(ctx, fmt.Sprintf("abandoning the intent %q", intent.CorrelationID), func(tries int) error {
 		if tries > 0 {
-			doc, found, err := l.intent(ctx, intent.CorrelationID)
+			found, doc, _, err := l.intent(ctx, intent.CorrelationID)
 			if err != nil || found.Writer == intent.Writer && found.State == IntentAbandoned {
 				return err
 			}
@@ -81,7 +81,7 @@ func IntentSubject(correlationID string) operation.Key {
 func (l Intents) AbandonBy(ctx context.Context, correlationID string, a Decision) (operation.Decided, error) {
 	var stands operation.Decided
 	err := l.retry(ctx, fmt.Sprintf("abandoning the intent %q", correlationID), func(int) error {
-		intent, doc, now, err := l.intentNow(ctx, correlationID)
+		intent, doc, read, err := l.intent(ctx, correlationID)
 		if err != nil {
 			return err
 		}
@@ -100,13 +100,13 @@ func (l Intents) AbandonBy(ctx context.Context, correlationID string, a Decision
 		if err := l.unneeded(ctx, correlationID, ErrPart); err != nil {
 			return err
 		}
-		intent.Abandoned = a.at(now)
+		intent.Abandoned = a.at(read.ReadTime)
 		stands = *intent.Abandoned
 		if intent.State == IntentOpen {
 			intent.State, intent.AbandonedAt = IntentAbandoned, stands.At
 		}
 		intent.Writer = l.nonce()
-		return l.commit(ctx, l.writeAbandoned(doc, intent, now))
+		return l.commit(ctx, l.writeAbandoned(doc, intent, read.ReadTime))
 	})
 	return stands, err
 }

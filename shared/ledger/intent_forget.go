@@ -33,7 +33,7 @@ func (l Intents) CanForget(ctx context.Context, intent Intent) error {
 // it again is safe.
 func (l Intents) Forget(ctx context.Context, intent Intent) error {
 	return l.retry(ctx, fmt.Sprintf("forgetting the intent %q", intent.CorrelationID), func(int) error {
-		doc, found, err := l.intent(ctx, intent.CorrelationID)
+		found, doc, _, err := l.intent(ctx, intent.CorrelationID)
 		if err != nil || !found.CreatedAt.Equal(intent.CreatedAt) { // it is gone, perhaps by this call
 			return err
 		}

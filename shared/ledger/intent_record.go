@@ -58,26 +58,22 @@ func (l *protocol) intend(ctx context.Context, i Intention) (Intent, error) {
 	nonce := l.nonce()
 	i.Attempt = cmp.Or(i.Attempt, nonce)
 	err := l.retry(ctx, fmt.Sprintf("recording the intent %q", i.CorrelationID), func(tries int) error {
-		snapshot, err := l.store.Get(ctx, intentPath(i.CorrelationID))
+		stored, doc, read, err := l.intent(ctx, i.CorrelationID)
 		if err != nil {
 			return err
 		}
-		doc := snapshot.Documents[0]
-		if intent, err = readIntent(doc); err != nil {
-			return err
-		}
-		if intent.State == IntentSeen {
-			intent, messages, err = l.intendSeen(ctx, i, intent, tries > 0)
+		if stored.State == IntentSeen {
+			intent, messages, err = l.intendSeen(ctx, i, stored, tries > 0)
 			return err
 		}
 		if doc.Exists() {
-			recorded := intent.Writer == nonce && intent.Version == 1 // our own commit, whose answer was lost
-			kept, err := i.kept(intent)
+			recorded := stored.Writer == nonce && stored.Version == 1 // our own commit, whose answer was lost
+			kept, err := i.kept(stored)
 			if err != nil {
 				return err
 			}
 			var write *Write
-			intent, write = l.judge(i, intent, nonce, snapshot)
+			intent, write = l.judge(i, stored, nonce, read)
 			intent.Created, intent.Kept = recorded, kept
 			if write == nil {
 				return nil
@@ -85,7 +81,7 @@ func (l *protocol) intend(ctx context.Context, i Intention) (Intent, error) {
 			return l.commit(ctx, *write)
 		}
 		var write Write
-		intent, write = l.first(i, nonce, snapshot)
+		intent, write = l.first(i, nonce, read)
 		return l.commit(ctx, write)
 	})
 	if err != nil {
@@ -109,7 +105,7 @@ func (l *protocol) intendSeen(ctx context.Context, i Intention, seen Intent, aga
 	if err != nil {
 		return Intent{}, nil, err
 	}
-	_, intent, err := l.intent(ctx, i.CorrelationID)
+	intent, _, _, err := l.intent(ctx, i.CorrelationID)
 	intent.Withheld, intent.Verdict = registered.Withheld, MustWait
 	if intent.State == IntentBound {
 		intent.Verdict = IsBound

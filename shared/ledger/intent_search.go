@@ -94,10 +94,11 @@ func (l *protocol) nextSearch(intent Intent, now time.Time) time.Time {
 func (l Intents) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
 	kept := false
 	err := l.retry(ctx, fmt.Sprintf("keeping %s with the intent %q", name.Key, correlationID), func(int) error {
-		intent, doc, now, err := l.intentNow(ctx, correlationID)
+		intent, doc, read, err := l.intent(ctx, correlationID)
 		if err != nil {
 			return err
 		}
+		now := read.ReadTime
 		known := slices.ContainsFunc(intent.Names, func(k KeptName) bool { return k.Key == name.Key && k.fresh(now) })
 		names := slices.DeleteFunc(slices.Clone(intent.Names), func(k KeptName) bool { return k.Key == name.Key })
 		full := len(names) == maxNames

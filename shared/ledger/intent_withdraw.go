@@ -25,7 +25,7 @@ func (l Intents) Withdraw(ctx context.Context, correlationID, attempt string) (b
 func (l *protocol) withdraw(ctx context.Context, correlationID, attempt string) (bool, error) {
 	withdrawn := false
 	err := l.retry(ctx, fmt.Sprintf("withdrawing the intent %q", correlationID), func(int) error {
-		doc, intent, err := l.intent(ctx, correlationID)
+		intent, doc, _, err := l.intent(ctx, correlationID)
 		if err != nil {
 			return err
 		}

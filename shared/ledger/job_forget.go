@@ -74,7 +74,7 @@ func (f *forgetting) parts(ctx context.Context, record Document, found []Documen
 				return err
 			}
 		}
-		intent, _, err := f.ledger.intent(ctx, string(p.Key))
+		_, intent, _, err := f.ledger.intent(ctx, string(p.Key))
 		if err == nil && intent.Exists() {
 			err = f.delete(ctx, []Document{intent})
 		}

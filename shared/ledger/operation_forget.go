@@ -175,7 +175,7 @@ func (f *forgetting) root(ctx context.Context, record Document, rec operation.Re
 	if rec.CorrelationID == "" {
 		return []Document{record}, nil
 	}
-	doc, intent, err := f.ledger.intent(ctx, rec.CorrelationID)
+	intent, doc, _, err := f.ledger.intent(ctx, rec.CorrelationID)
 	if err != nil || !doc.Exists() || intent.Operation != f.key {
 		return []Document{record}, err
 	}

@@ -197,7 +197,7 @@ func (c *ingestion) read(ctx context.Context, e operation.Event, again bool) (re
 		return reading{}, err
 	}
 	if !at.rec.Registered && e.CorrelationID != "" {
-		at.correlation.doc, at.correlation.intent, err = l.intent(ctx, e.CorrelationID)
+		at.correlation.intent, at.correlation.doc, _, err = l.intent(ctx, e.CorrelationID)
 	}
 	return at, err
 }
