@@ -118,10 +118,15 @@ func readIntent(d Document) (Intent, error) {
 	return decode(d, func(intent Intent) Path { return intentPath(intent.CorrelationID) })
 }
 
-// writeIntent returns the write of an intent, with its version counted and its lifetime decided.
-// Every intent is written through it. An intent that is no longer waited for is kept twice the
-// retention, so that a late registration or event still finds it.
+// writeIntent returns the write of an intent as nextIntent returns it.
 func (l *protocol) writeIntent(d Document, intent Intent, now time.Time) Write {
+	return Write{Path: d.Path, Token: d.Token, Data: l.nextIntent(intent, now)}
+}
+
+// nextIntent returns the intent as it is written, with its version counted and its lifetime decided.
+// Every intent goes through it. An intent that is no longer waited for is kept twice the
+// retention, so that a late registration or event still finds it.
+func (l *protocol) nextIntent(intent Intent, now time.Time) Intent {
 	intent.Schema = max(intent.Schema, operation.SchemaVersion)
 	if operation.Reserved(intent.CorrelationID) {
 		intent.Schema = max(intent.Schema, jobSchema)
@@ -146,5 +151,5 @@ func (l *protocol) writeIntent(d Document, intent Intent, now time.Time) Write {
 	if !intent.DueAt.IsZero() && !intent.DueAt.Equal(before) {
 		intent.DueAt = dueFrom(intent.DueAt, now)
 	}
-	return Write{Path: d.Path, Token: d.Token, Data: intent}
+	return intent
 }

@@ -123,9 +123,9 @@ func (i Intent) Decision() (operation.Decided, bool) {
 // writeAbandoned returns the write of an intent that is given up. Its names are looked up once more:
 // no pass may have come while they were to be.
 func (l *protocol) writeAbandoned(doc Document, intent Intent, now time.Time) Write {
-	write := l.writeIntent(doc, intent, now)
+	intent = l.nextIntent(intent, now)
 	if len(intent.Names) > 0 {
-		write = prolonged(write, now)
+		intent = intent.prolonged(now)
 	}
-	return write
+	return Write{Path: doc.Path, Token: doc.Token, Data: intent}
 }

@@ -124,14 +124,12 @@ func (l Intents) KeepName(ctx context.Context, correlationID string, name operat
 // continues. ErrConflict: another call has changed or claimed it; leave it alone. Other errors are
 // the store's, and the intent may still be due.
 func (l Intents) Postpone(ctx context.Context, d DueIntent, passStart time.Time) (bool, error) {
-	write := l.writeIntent(d.doc, d.Intent, passStart)
-	postponed, ok := write.Data.(Intent)
-	waits := ok && !postponed.DueAt.IsZero()
+	postponed := l.nextIntent(d.Intent, passStart)
+	waits := !postponed.DueAt.IsZero()
 	if waits {
 		postponed.DueAt = dueFrom(postponed.DueAt, behindPass(passStart))
-		write.Data = postponed
 	}
-	if err := l.commit(ctx, write); err != nil {
+	if err := l.commit(ctx, Write{Path: d.doc.Path, Token: d.doc.Token, Data: postponed}); err != nil {
 		return false, fmt.Errorf("claiming the intent %q for this pass: %w", d.Intent.CorrelationID, err)
 	}
 	return waits, nil
@@ -141,18 +139,17 @@ func (l Intents) Postpone(ctx context.Context, d DueIntent, passStart time.Time)
 // did not answer it, or the ledger did not take the answer. The intent is due again in an hour.
 // Errors: as Intents.Postpone.
 func (l Intents) ProlongSearch(ctx context.Context, d DueIntent, passStart time.Time) error {
-	if err := l.commit(ctx, prolonged(l.writeIntent(d.doc, d.Intent, passStart), passStart)); err != nil {
+	longer := l.nextIntent(d.Intent, passStart).prolonged(passStart)
+	if err := l.commit(ctx, Write{Path: d.doc.Path, Token: d.doc.Token, Data: longer}); err != nil {
 		return fmt.Errorf("prolonging the search for the intent %q: %w", d.Intent.CorrelationID, err)
 	}
 	return nil
 }
 
-// prolonged returns the write of an intent that is searched for although the time for it is over.
-func prolonged(write Write, now time.Time) Write {
-	intent, ok := write.Data.(Intent)
-	if ok && intent.DueAt.IsZero() {
-		intent.DueAt, intent.ExpireAt = operation.Instant(now.Add(maxSearchGap)), time.Time{}
-		write.Data = intent
+// prolonged returns an intent that is searched for although the time for it is over.
+func (i Intent) prolonged(now time.Time) Intent {
+	if i.DueAt.IsZero() {
+		i.DueAt, i.ExpireAt = operation.Instant(now.Add(maxSearchGap)), time.Time{}
 	}
-	return write
+	return i
 }

@@ -57,12 +57,11 @@ func (l *protocol) judge(i Intention, intent Intent, nonce string, read Snapshot
 			return l.waiting(changed, listable, leapt, now), nil
 		}
 	}
-	write := l.writeIntent(doc, changed, now)
-	stored := write.Data.(Intent)
+	stored := l.nextIntent(changed, now)
 	if asked {
 		stored.DueAt, stored.ExpireAt = operation.Instant(now), time.Time{}
-		write.Data = stored
 	}
+	write := Write{Path: doc.Path, Token: doc.Token, Data: stored}
 	if stored.Verdict == MustWait {
 		stored = l.waiting(stored, listable, leapt, now)
 	}

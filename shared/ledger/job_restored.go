@@ -32,8 +32,8 @@ func (l *protocol) first(i Intention, nonce string, read Snapshot) (Intent, Writ
 			intent.CreatedAt = i.jobSubmitted
 		}
 	}
-	write := l.writeIntent(read.Documents[0], intent.announced(i.Attempt), now)
-	intent = write.Data.(Intent)
+	intent = l.nextIntent(intent.announced(i.Attempt), now)
+	write := Write{Path: read.Documents[0].Path, Token: read.Documents[0].Token, Data: intent}
 	intent.Created = true
 	if lacking {
 		intent = l.waiting(intent, true, read.Leapt, now)

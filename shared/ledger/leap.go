@@ -141,10 +141,9 @@ func (l *protocol) intentBack(doc Document, now time.Time) (Write, bool, error) 
 	for i := range intent.Names {
 		notAfter(now, &intent.Names[i].At)
 	}
-	write := l.writeIntent(doc, intent, now)
-	if back := write.Data.(Intent); !back.DueAt.IsZero() {
-		back.DueAt = now
-		write.Data = back
+	intent = l.nextIntent(intent, now)
+	if !intent.DueAt.IsZero() {
+		intent.DueAt = now
 	}
-	return write, true, nil
+	return Write{Path: doc.Path, Token: doc.Token, Data: intent}, true, nil
 }
