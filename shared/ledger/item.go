@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -114,9 +115,4 @@ func (p ItemProgress) counts() operation.Progress {
 	return operation.Progress{Done: p.Done, Failed: p.Failed, Total: p.Total}
 }
 
-func (e Effect) progress() ItemProgress {
-	if e.Progress == nil {
-		return ItemProgress{}
-	}
-	return *e.Progress
-}
+func (e Effect) progress() ItemProgress { return *cmp.Or(e.Progress, &ItemProgress{}) }

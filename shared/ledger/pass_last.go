@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -270,10 +271,7 @@ func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 		if _, err := k.read(ctx); err != nil || k.unreadable != nil {
 			return err
 		}
-		var last Pass
-		if k.marks.Last != nil {
-			last = *k.marks.Last
-		}
+		last := *cmp.Or(k.marks.Last, &Pass{})
 		if last.Effects == pause {
 			return nil
 		}
