@@ -45,6 +45,20 @@ type Marks struct {
 	NoWebhookAt time.Time `json:"noWebhookAt,omitzero" firestore:"noWebhookAt,omitempty"`
 }
 
+// current returns the marks without what an older revision has left as it was when it wrote them.
+func (m Marks) current() Marks {
+	if m.Scans != nil && m.Scans.Version != m.Version {
+		m.Scans = nil
+	}
+	if m.Unanswered != nil && m.Unanswered.Version != m.Version {
+		m.Unanswered = nil
+	}
+	if m.WrongSecret != nil && m.WrongSecret.Version != m.Version {
+		m.WrongSecret = nil
+	}
+	return m
+}
+
 // A Mark says what one pass may have postponed without having an answer.
 type Mark struct {
 	Pass string `json:"pass" firestore:"pass"` // unique
@@ -109,6 +123,7 @@ func (k *Lookups) read(ctx context.Context) (time.Time, error) {
 	doc := snapshot.Documents[0]
 	k.token, k.leapt = doc.Token, snapshot.Leapt
 	k.marks, k.unreadable = decode(doc, func(Marks) Path { return marksPath })
+	k.marks = k.marks.current()
 	return operation.Instant(snapshot.ReadTime), nil
 }
 

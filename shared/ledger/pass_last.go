@@ -180,18 +180,10 @@ func (k *Lookups) lastPass() *Pass {
 	return &last
 }
 
-// unansweredOf returns the look-ups of marks without an answer that count; nil: none.
-func unansweredOf(marks Marks) *Unanswered {
-	if marks.Unanswered == nil || marks.Unanswered.Version != marks.Version {
-		return nil
-	}
-	return marks.Unanswered
-}
-
 // storedUnanswered is that part of the marks in a version: of this pass, once it has ended. A pass that has
 // asked Gemini nothing keeps it: a job is checked without a request, too.
 func (k *Lookups) storedUnanswered(version int64) *Unanswered {
-	found := unansweredOf(k.marks)
+	found := k.marks.Unanswered
 	if k.last != nil && (k.last.Answered > 0 || k.last.Unanswered != nil) {
 		found = k.last.Unanswered
 	}
@@ -203,23 +195,15 @@ func (k *Lookups) storedUnanswered(version int64) *Unanswered {
 	return &stored
 }
 
-// wrongSecretOf returns the secret of marks that counts; nil: none.
-func wrongSecretOf(marks Marks) *WrongSecret {
-	if marks.WrongSecret == nil || marks.WrongSecret.Version != marks.Version {
-		return nil
-	}
-	return marks.WrongSecret
-}
-
 // KnewSecret reports whether an earlier pass found this secret unknown, and none has found the right one since.
 func (k *Lookups) KnewSecret(found WrongSecret) bool {
-	before := wrongSecretOf(k.marks)
+	before := k.marks.WrongSecret
 	return before != nil && before.Webhook == found.Webhook && before.Shown == found.Shown
 }
 
 // storedWrongSecret is that part of the marks in a version: of this pass, if it has ended and compared the secrets.
 func (k *Lookups) storedWrongSecret(version int64) *WrongSecret {
-	found := wrongSecretOf(k.marks)
+	found := k.marks.WrongSecret
 	if k.last != nil && k.last.WrongSecret != nil {
 		found = k.last.WrongSecret
 	}
@@ -288,8 +272,8 @@ func (l Passes) StorePause(ctx context.Context, pause Pause) error {
 func (l passesReader) Last(ctx context.Context) (last Pass, now time.Time, err error) {
 	marks, _, now, err := readOne[Marks](ctx, l.store, marksPath, "how the last pass ended")
 	if err == nil && marks.Last != nil {
-		last = *marks.Last
-		last.Unanswered, last.WrongSecret = unansweredOf(marks), wrongSecretOf(marks)
+		last, marks = *marks.Last, marks.current()
+		last.Unanswered, last.WrongSecret = marks.Unanswered, marks.WrongSecret
 		last.SecretFitsAt = marks.SecretFitsAt
 		last.NoWebhook = !marks.NoWebhookAt.IsZero() && marks.NoWebhookAt.Equal(last.Began)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"time"
 
@@ -24,14 +25,6 @@ const (
 type Scans struct {
 	Version int64           `json:"version" firestore:"version"`
 	Of      map[string]Scan `json:"of" firestore:"of"`
-}
-
-// scansOf returns the scans of marks that count; nil: none.
-func scansOf(marks Marks) map[string]Scan {
-	if marks.Scans == nil || marks.Scans.Version != marks.Version {
-		return nil
-	}
-	return marks.Scans.Of
 }
 
 // A Scan says from when on passes read the due documents of one collection. A store that keeps the index
@@ -61,7 +54,7 @@ func (k *Lookups) ScanFrom(collection string) Cursor {
 	if begun, ok := k.scans[collection]; ok {
 		return begun.from
 	}
-	s := scansOf(k.marks)[collection]
+	s := cmp.Or(k.marks.Scans, &Scans{}).Of[collection]
 	begun := scanning{at: s.At}
 	behind := !s.At.IsZero() && !s.At.After(k.start) && !s.Full.After(k.start) && k.start.Sub(s.Full) < fullScanEvery &&
 		(k.leapt.IsZero() || k.leapt.Before(s.Full)) && !k.ledger.settings.RestoredAt.After(s.Full)
@@ -85,7 +78,7 @@ func (k *Lookups) Scanned(collection string, first time.Time) {
 // tried again soon, and not by the next pass: a store that cannot answer it would let every pass fail.
 func (k *Lookups) storedScans(version int64) *Scans {
 	all := map[string]Scan{}
-	maps.Copy(all, scansOf(k.marks))
+	maps.Copy(all, cmp.Or(k.marks.Scans, &Scans{}).Of)
 	for collection, s := range k.scans {
 		if k.last == nil { // the pass has not ended
 			break
