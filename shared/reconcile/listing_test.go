@@ -26,6 +26,7 @@ func TestListed(t *testing.T) {
 	due := harness.Soak(t, 115, 230, 230)
 	more := harness.Soak(t, 1400, 4000, 4000) // on more pages than due/10, which may be read for them
 	pages := func(batches int) int { return (batches + 99) / 100 }
+	thorough := harness.Thorough(t)
 	for name, c := range map[string]struct {
 		strange int // unregistered batches in the list
 		shuffle bool
@@ -37,6 +38,9 @@ func TestListed(t *testing.T) {
 		"R6: far more others in front": {strange: more, most: due + due/10},
 		"R6: far more others":          {strange: more, shuffle: true, most: due + due/10},
 	} {
+		if c.strange > due && c.shuffle && !thorough { // other cases have as many, or any order
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorldWith(t, setting{sim: geminisim.Config{ShuffleLists: c.shuffle}})
