@@ -39,13 +39,11 @@ func RuleTitle(name string, index int) string {
 // ValidateRules returns every problem of the rules, joined; nil if there is none. Each begins with
 // RuleTitle.
 func ValidateRules(rules []Rule, allowed operation.Transitions) error {
-	var problems []error
+	var p diag.Problems
 	for i, ofRule := range RuleProblems(rules, allowed) {
-		for _, problem := range ofRule {
-			problems = append(problems, fmt.Errorf("%s: %w", RuleTitle(rules[i].Name, i), problem))
-		}
+		p.Of(RuleTitle(rules[i].Name, i), errors.Join(ofRule...))
 	}
-	return errors.Join(problems...)
+	return errors.Join(p...)
 }
 
 // RuleProblems returns the problems of each rule, at the rule's index, for a caller that knows

@@ -15,6 +15,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -64,48 +65,41 @@ func (s *replaySelection) mayMiss() bool {
 
 // parse reads the arguments and flags. The error joins every problem.
 func (s *replaySelection) parse(args []string, now time.Time) error {
-	var problems []error
+	var p diag.Problems
 	ofRecords := s.filter.Narrows()
 	filtered := ofRecords || s.since != "" || s.why != "" || s.receiver != "" || s.without != ""
 	switch {
 	case len(args) == 1 && filtered:
-		problems = append(problems, errors.New("name an operation, or select several with "+
+		p = append(p, errors.New("name an operation, or select several with "+
 			"--state, --collection, --job-kind, --since, --error, --receiver or --without: not both"))
 	case len(args) == 1:
 		var err error
 		s.name, err = open.ParseOperationName(args[0])
-		problems = append(problems, err)
+		p = append(p, err)
 	case !filtered && !s.dead:
-		problems = append(problems, errors.New("name an operation, or select several with "+
+		p = append(p, errors.New("name an operation, or select several with "+
 			"--dead, --receiver, --without, --state, --collection, --job-kind or --since"))
 	case s.without != "" && (s.dead || s.rerun || s.receiver != "" || s.effect != "" || s.now):
-		problems = append(problems, errors.New("--without: it names an effect that was never planned; leave out "+
+		p = append(p, errors.New("--without: it names an effect that was never planned; leave out "+
 			"--effect, --dead, --receiver, --rerun and --now"))
 	case s.receiver != "" && (ofRecords || s.rerun):
-		problems = append(problems, errors.New("--receiver: it chooses effects and not operations; leave out "+
+		p = append(p, errors.New("--receiver: it chooses effects and not operations; leave out "+
 			"--state, --collection, --job-kind and --rerun"))
 	}
-	if s.now && s.rerun {
-		problems = append(problems, errors.New("--now: a rerun has no back-off; leave out --rerun"))
-	}
-	if s.why != "" && !s.dead && s.receiver == "" {
-		problems = append(problems, errors.New("--error: only a dead effect has one to select by; add --dead"))
-	}
+	p.When(s.now && s.rerun, "--now: a rerun has no back-off; leave out --rerun")
+	p.When(s.why != "" && !s.dead && s.receiver == "",
+		"--error: only a dead effect has one to select by; add --dead")
 	s.filter.Dead, s.filter.Limit = s.dead, 500
-	problems = append(problems, s.filter.Parse())
+	p = append(p, s.filter.Parse())
 	if s.since != "" {
 		var err error
 		s.after, err = terminal.ParsePast(s.since, now)
-		problems = append(problems, terminal.Prefixed("--since", err))
+		p.Of("--since", err)
 	}
-	if s.rerun && job.IsStep(s.effect) {
-		problems = append(problems, fmt.Errorf("--effect: %s: %w, without --rerun", s.effect, ledger.ErrStep))
-	}
-	if s.rerun && strings.Contains(s.effect, "@") {
-		problems = append(problems,
-			fmt.Errorf("--effect: %q is itself one run; with --rerun name the effect %q", s.effect, ledger.RuleOf(s.effect)))
-	}
-	return errors.Join(problems...)
+	p.When(s.rerun && job.IsStep(s.effect), "--effect: %s: %w, without --rerun", s.effect, ledger.ErrStep)
+	p.When(s.rerun && strings.Contains(s.effect, "@"),
+		"--effect: %q is itself one run; with --rerun name the effect %q", s.effect, ledger.RuleOf(s.effect))
+	return errors.Join(p...)
 }
 
 // A replayTarget is one effect to run again.

@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/decision"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/job"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -89,15 +90,12 @@ func usageOf(limits job.Limits, now time.Time, wrong error) error {
 		return terminal.Usage(errors.New("there is nothing to change: give --max-batches, --max-failures, --stop-after, " +
 			"--deadline, --max-cost, --priority or --cancel-after"))
 	}
-	var problems []error
-	if wrong != nil {
-		problems = append(problems, wrong)
-	}
+	p := diag.Problems{wrong}
 	for _, problem := range limits.Problems(now) {
-		problems = append(problems, terminal.Prefixed(terminal.FlagOf(problem.Field), problem.Err))
+		p.Of(terminal.FlagOf(problem.Field), problem.Err)
 	}
-	if len(problems) == 0 {
-		return nil
+	if err := errors.Join(p...); err != nil {
+		return terminal.Usage(err)
 	}
-	return terminal.Usage(errors.Join(problems...))
+	return nil
 }

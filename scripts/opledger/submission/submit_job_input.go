@@ -34,9 +34,8 @@ func checkInputs(args []string) error {
 				problems = append(problems, errors.New("-: stdin can be read once"))
 			}
 		case strings.HasPrefix(arg, inBucket):
-			if _, _, err := bucketObject(arg); err != nil {
-				problems = append(problems, err)
-			}
+			_, _, err := bucketObject(arg)
+			problems = append(problems, err)
 		default:
 			info, err := os.Stat(arg)
 			if err == nil && info.IsDir() {

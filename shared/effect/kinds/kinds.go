@@ -5,11 +5,11 @@ package kinds
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/custom"
 	"github.com/opledger/opledger/shared/effect/http"
@@ -119,12 +119,10 @@ func Default() []spec.Spec {
 // custom.ErrNoHandler.
 func Handlers(specs []spec.Spec, o Options) (map[string]effect.Handler, error) {
 	handlers := make(map[string]effect.Handler, len(specs))
-	var problems []error
+	var p diag.Problems
 	for _, s := range specs {
 		handler, err := kindOf(s).handler(s, o)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, err))
-		}
+		p.When(err != nil, "effect %q: %w", s.Name, err)
 		if s.EachItem() {
 			handler = items.Each(handler, items.Options{
 				Ledger: o.Ledger, Results: o.Results, Log: o.Log, ByPosition: s.ByPosition(),
@@ -132,7 +130,7 @@ func Handlers(specs []spec.Spec, o Options) (map[string]effect.Handler, error) {
 		}
 		handlers[s.Name] = handler
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(p...); err != nil {
 		return nil, err
 	}
 	return handlers, nil

@@ -2,7 +2,8 @@ package spec
 
 import (
 	"errors"
-	"fmt"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // A Kind is what may stand after "do:" in the settings.
@@ -41,11 +42,10 @@ func (NoSecrets) Warning() error { return nil }
 
 // Warnings joins what may be a mistake in the settings of effects.
 func Warnings(specs []Spec) error {
-	var problems []error
+	var p diag.Problems
 	for _, s := range specs {
-		if err := s.Do.Warning(); err != nil {
-			problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, err))
-		}
+		err := s.Do.Warning()
+		p.When(err != nil, "effect %q: %w", s.Name, err)
 	}
-	return errors.Join(problems...)
+	return errors.Join(p...)
 }
