@@ -181,7 +181,7 @@ func notYet(answer lookup.Answer) bool {
 func (c *Confirmer) lookup(ctx context.Context, name operation.Name) (lookup.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	client, err := c.client.Get(func() (*lookup.Client, error) { return c.connect(ctx) })
+	client, err := c.client.Get(ctx, c.connect)
 	if err != nil {
 		return lookup.Answer{}, err
 	}

@@ -59,11 +59,11 @@ func RegisterAtStart[Settings any](
 // A target is built at its first use. A failed build is repeated at the next use.
 type target[T any] struct {
 	log   *slog.Logger
-	build func() (T, error)
+	build func(context.Context) (T, error)
 	built lazy.Value[T]
 }
 
-func (t *target[T]) get() (T, error) { return t.built.Get(t.build) }
+func (t *target[T]) get() (T, error) { return t.built.Get(context.Background(), t.build) }
 
 func serve(handler *target[http.Handler], name string) {
 	notStarted := unavailable("the function could not start; its log says why")
@@ -91,7 +91,7 @@ func serve(handler *target[http.Handler], name string) {
 // unavailable answers 503 with a message.
 func unavailable(message string) http.Handler {
 	return OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		WriteError(w, &Error{Status: http.StatusServiceUnavailable, Message: message})
+		WriteError(w, Errorf(http.StatusServiceUnavailable, "%s", message))
 	}))
 }
 
@@ -121,13 +121,12 @@ func prepare[Settings, T any](
 		}
 		parse = func() (Settings, error) { return settings, nil }
 	}
-	return &target[T]{log: log, build: func() (T, error) {
+	return &target[T]{log: log, build: func(ctx context.Context) (built T, err error) {
 		settings, err := parse()
 		if err != nil {
-			var none T
-			return none, err
+			return built, err
 		}
-		return build(context.Background(), settings, log)
+		return build(ctx, settings, log)
 	}}
 }
 

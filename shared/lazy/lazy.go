@@ -1,7 +1,10 @@
 // Package lazy makes a value, such as a client, when it is first needed.
 package lazy
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // A Value is made by the first Get. It is safe for concurrent use: others wait for the one who makes it.
 type Value[T any] struct {
@@ -12,13 +15,13 @@ type Value[T any] struct {
 }
 
 // Get returns the value, and makes it if there is none. After an error the next Get tries again.
-func (v *Value[T]) Get(make func() (T, error)) (T, error) {
+func (v *Value[T]) Get(ctx context.Context, make func(context.Context) (T, error)) (T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.made || v.closed != nil {
 		return v.value, v.closed
 	}
-	value, err := make()
+	value, err := make(ctx)
 	if err == nil {
 		v.value, v.made = value, true
 	}

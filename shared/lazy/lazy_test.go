@@ -1,6 +1,7 @@
 package lazy_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,7 @@ func TestGet(t *testing.T) {
 	var calls atomic.Int32
 	var v lazy.Value[int32]
 	get := func() (int32, error) {
-		return v.Get(func() (int32, error) {
+		return v.Get(t.Context(), func(context.Context) (int32, error) {
 			if n := calls.Add(1); n > 1 {
 				return n, nil
 			}
@@ -41,7 +42,7 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	why := errors.New("closed")
 	var unmade, v lazy.Value[string]
-	one := func() (string, error) { return "made", nil }
+	one := func(context.Context) (string, error) { return "made", nil }
 	var ended []string
 	failure := errors.New("it does not end")
 	end := func(value string) error {
@@ -51,7 +52,7 @@ func TestClose(t *testing.T) {
 	if err := unmade.Close(why, end); err != nil || ended != nil {
 		t.Errorf("none was made: %v %q", err, ended)
 	}
-	if got, err := v.Get(one); got != "made" || err != nil {
+	if got, err := v.Get(t.Context(), one); got != "made" || err != nil {
 		t.Errorf("%q %v", got, err)
 	}
 	if err := v.Close(why, end); !errors.Is(err, failure) {
@@ -61,7 +62,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("ended %q: %v", ended, err)
 	}
 	for _, closed := range []*lazy.Value[string]{&unmade, &v} {
-		if got, err := closed.Get(one); got != "" || !errors.Is(err, why) {
+		if got, err := closed.Get(t.Context(), one); got != "" || !errors.Is(err, why) {
 			t.Errorf("%q %v", got, err)
 		}
 	}

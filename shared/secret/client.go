@@ -65,11 +65,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// connect returns the client, made on the first call. After an error the next call tries again.
-func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
-	return c.client.Get(func() (*secretmanager.Client, error) { return c.dial(ctx) })
-}
-
 func (c *Client) dial(ctx context.Context) (*secretmanager.Client, error) {
 	// By default the client logs payloads if GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
 	options := []option.ClientOption{option.WithLogger(slog.New(slog.DiscardHandler))}

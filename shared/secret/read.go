@@ -40,7 +40,7 @@ const (
 // because deliveries that only this one verifies would be refused. The error wraps ErrNone,
 // ErrNotFound, ErrDenied, ErrCorrupt or the context's; any other may be transient.
 func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
-	client, err := c.connect(ctx)
+	client, err := c.client.Get(ctx, c.dial)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
 // not look behind one that is not enabled, because the role that reads a secret cannot list its
 // versions. The error then wraps ErrNotEnabled; for the others see Enabled.
 func (c *Client) Latest(ctx context.Context, name Name) ([]byte, error) {
-	client, err := c.connect(ctx)
+	client, err := c.client.Get(ctx, c.dial)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *Client) Latest(ctx context.Context, name Name) ([]byte, error) {
 // secret that does not exist. The error wraps ErrDenied or the context's; any other may be
 // transient.
 func (c *Client) Stored(ctx context.Context, name Name) (bool, error) {
-	client, err := c.connect(ctx)
+	client, err := c.client.Get(ctx, c.dial)
 	if err != nil {
 		return false, err
 	}

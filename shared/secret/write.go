@@ -25,7 +25,7 @@ const (
 // do not change. A checksum protects data on the way. After an error that wraps no sentinel the
 // data may be stored; a retry then adds a second version, which is harmless.
 func (c *Client) Add(ctx context.Context, name Name, data []byte) (string, error) {
-	client, err := c.connect(ctx)
+	client, err := c.client.Get(ctx, c.dial)
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (c *Client) Add(ctx context.Context, name Name, data []byte) (string, error
 // automatic replication, and then reports true. The error wraps ErrDenied or the context's; any
 // other may be transient.
 func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error) {
-	client, err := c.connect(ctx)
+	client, err := c.client.Get(ctx, c.dial)
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +97,7 @@ func (c *Client) Disable(ctx context.Context, version string) error {
 	if _, number, ok := strings.Cut(version, "/versions/"); !ok || number == "" || number == "latest" {
 		return errors.New("disabling a version: it must be named projects/P/secrets/S/versions/N")
 	}
-	client, err := c.connect(ctx)
+	client, err := c.client.Get(ctx, c.dial)
 	if err != nil {
 		return err
 	}

@@ -37,12 +37,6 @@ func NewBuckets(emulator string) *Buckets {
 // chunkBytes is far below the client's default: a function runs many effects at once.
 const chunkBytes = 4 << 20
 
-// connect returns the client, made at the first call. If it could not be made, the next call tries
-// again.
-func (b *Buckets) connect(ctx context.Context) (*gcs.Service, error) {
-	return b.service.Get(func() (*gcs.Service, error) { return b.dial(ctx) })
-}
-
 func (b *Buckets) dial(ctx context.Context) (*gcs.Service, error) {
 	// By default the client logs what it sends where GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
 	options := []option.ClientOption{
@@ -85,7 +79,7 @@ func newService(ctx context.Context, options []option.ClientOption) (*gcs.Servic
 func ask[T any](ctx context.Context, b *Buckets, doing string,
 	call func(context.Context, *gcs.Service) (T, error)) (T, error) {
 	var none T
-	service, err := b.connect(ctx)
+	service, err := b.service.Get(ctx, b.dial)
 	if err != nil {
 		return none, err
 	}
@@ -104,7 +98,7 @@ var ErrNoBucket = errors.New("does not exist")
 // Cloud Storage cannot be reached, or the bucket does not exist (ErrNoBucket). It returns nil where
 // that cannot be known, as without the permission to get buckets, which writing objects does not need.
 func (b *Buckets) Check(ctx context.Context, bucket string) error {
-	service, err := b.connect(ctx)
+	service, err := b.service.Get(ctx, b.dial)
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,11 @@ import (
 func TestBucketsConnectOnce(t *testing.T) {
 	t.Parallel()
 	b := NewBuckets("127.0.0.1:1")
-	first, err := b.connect(t.Context())
+	first, err := b.service.Get(t.Context(), b.dial)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := b.connect(t.Context()); err != nil || second != first {
+	if second, err := b.service.Get(t.Context(), b.dial); err != nil || second != first {
 		t.Errorf("another client was made (%v)", err)
 	}
 	over, cancel := context.WithCancel(t.Context())

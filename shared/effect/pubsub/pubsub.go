@@ -80,17 +80,13 @@ func (t *Topics) Close() error {
 	return nil
 }
 
-// connect returns the client, made at the first call. If it could not be made, the next call tries
-// again.
-func (t *Topics) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
-	return t.client.Get(func() (*pubsub.TopicAdminClient, error) {
-		client, err := pubsub.NewTopicAdminClient(context.WithoutCancel(ctx), t.options...)
-		if err != nil {
-			return nil, fmt.Errorf("making a Pub/Sub client: %w%s", err, diag.LogIn)
-		}
-		client.CallOptions.GetTopic = nil // Check must not be retried until its time is over
-		return client, nil
-	})
+func (t *Topics) dial(ctx context.Context) (*pubsub.TopicAdminClient, error) {
+	client, err := pubsub.NewTopicAdminClient(context.WithoutCancel(ctx), t.options...)
+	if err != nil {
+		return nil, fmt.Errorf("making a Pub/Sub client: %w%s", err, diag.LogIn)
+	}
+	client.CallOptions.GetTopic = nil // Check must not be retried until its time is over
+	return client, nil
 }
 
 // ErrNoTopic is wrapped by the error of Check for a topic that does not exist.
@@ -105,7 +101,7 @@ func (t *Topics) Check(ctx context.Context, topic string) error {
 	if err != nil {
 		return err
 	}
-	client, err := t.connect(ctx)
+	client, err := t.client.Get(ctx, t.dial)
 	if err != nil {
 		return err
 	}
@@ -157,7 +153,7 @@ func New(topics *Topics, topic string, timeout time.Duration) effect.Handler {
 		}
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		client, err := topics.connect(ctx)
+		client, err := topics.client.Get(ctx, topics.dial)
 		if err != nil {
 			return nil, err
 		}

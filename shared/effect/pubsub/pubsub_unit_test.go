@@ -21,7 +21,7 @@ func TestTopicsClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	topics := NewTopics("p", option.WithGRPCConn(connection))
-	if _, err := topics.connect(t.Context()); err != nil {
+	if _, err := topics.client.Get(t.Context(), topics.dial); err != nil {
 		t.Fatal(err)
 	}
 	if err := connection.Close(); err != nil {

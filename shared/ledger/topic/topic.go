@@ -55,17 +55,11 @@ func New(project, name string, options ...option.ClientOption) *Topic {
 // topic that does not exist fails Publish.
 func Open(ctx context.Context, project, name string, options ...option.ClientOption) (*Topic, error) {
 	t := New(project, name, options...)
-	_, err := t.connect(ctx)
+	_, err := t.client.Get(ctx, t.dial)
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
-}
-
-// connect returns the client, made at the first call. If it could not be made, the next call tries
-// again.
-func (t *Topic) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
-	return t.client.Get(func() (*pubsub.TopicAdminClient, error) { return t.dial(ctx) })
 }
 
 func (t *Topic) dial(ctx context.Context) (*pubsub.TopicAdminClient, error) {
@@ -109,7 +103,7 @@ func (t *Topic) send(ctx context.Context, data []byte) <-chan error {
 	t.sending.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timeout)
 		defer cancel()
-		client, err := t.connect(ctx)
+		client, err := t.client.Get(ctx, t.dial)
 		if err == nil {
 			_, err = client.Publish(ctx, &pubsubpb.PublishRequest{
 				Topic: t.name, Messages: []*pubsubpb.PubsubMessage{{Data: data}},
