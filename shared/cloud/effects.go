@@ -48,11 +48,11 @@ func CheckHandlers(specs []spec.Spec, project string, custom map[string]effect.H
 	return handlerErrors(err)
 }
 
-// The times that Unperformable gives each effect, and all of them: connecting to Google ignores the
-// context.
 const (
+	// probeTimeout is the time that Unperformable gives each effect.
 	probeTimeout = 2 * time.Second
-	allTimeout   = 3 * time.Second
+	// grace is how much later it gives up: connecting to Google ignores the context.
+	grace = time.Second
 )
 
 // Unperformable returns, by the effect's name, why no attempt at it can succeed now, as far as that
@@ -60,49 +60,47 @@ const (
 func Unperformable(ctx context.Context, specs []spec.Spec, settings config.Handlers,
 	o kinds.Options) map[string]error {
 	o = withSettings(settings, o)
-	type finding struct {
-		name string
-		err  error
-	}
-	findings := make(chan finding, len(specs)) // with room for those that come too late
-	probing, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	late := time.NewTimer(allTimeout)
-	defer late.Stop()
+	checks := map[string]func(context.Context) error{}
 	for _, s := range specs {
-		go func() { findings <- finding{s.Name, kinds.Unperformable(probing, s, o)} }()
+		checks[s.Name] = func(ctx context.Context) error { return kinds.Unperformable(ctx, s, o) }
 	}
-	why := map[string]error{}
-	for range specs {
-		select {
-		case f := <-findings:
-			if f.err != nil {
-				why[f.name] = withRemedy(f.err)
-			}
-		case <-late.C:
-			return why
-		}
-	}
-	return why
+	return failed(ctx, probeTimeout, checks)
 }
 
 // UnusableTopic returns why no effect can be run that is published to the topic of a command, as
 // far as that can be found out within a time; nil where it may be possible.
 func UnusableTopic(ctx context.Context, topics *pubsub.Topics, name string, within time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	checked := make(chan error, 1)
-	go func() { checked <- topics.Check(ctx, name) }() // connecting to Google ignores the context
-	late := time.NewTimer(within + allTimeout - probeTimeout)
-	defer late.Stop()
-	select {
-	case err := <-checked:
-		if err != nil {
-			return fmt.Errorf("OPLEDGER_TOPIC: %w", withRemedy(err))
-		}
-	case <-late.C:
+	check := func(ctx context.Context) error { return topics.Check(ctx, name) }
+	if err := failed(ctx, within, map[string]func(context.Context) error{name: check})[name]; err != nil {
+		return fmt.Errorf("OPLEDGER_TOPIC: %w", err)
 	}
 	return nil
+}
+
+// failed makes checks at once, and returns the errors of those that end in time, each with its remedy.
+func failed(ctx context.Context, within time.Duration, checks map[string]func(context.Context) error) map[string]error {
+	type finding struct {
+		name string
+		err  error
+	}
+	findings := make(chan finding, len(checks)) // with room for those that come too late
+	probing, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for name, check := range checks {
+		go func() { findings <- finding{name, check(probing)} }()
+	}
+	why, late := map[string]error{}, time.After(within+grace)
+	for range checks {
+		select {
+		case f := <-findings:
+			if f.err != nil {
+				why[f.name] = withRemedy(f.err)
+			}
+		case <-late:
+			return why
+		}
+	}
+	return why
 }
 
 func withSettings(settings config.Handlers, o kinds.Options) kinds.Options {
