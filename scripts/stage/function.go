@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -134,13 +133,12 @@ func list[T any](ctx context.Context, args ...string) (all []T, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list %v: %w: %s", args, err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
 		var one T
-		if err := decoder.Decode(&one); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
+		if err := decoder.Decode(&one); err != nil {
 			return nil, fmt.Errorf("go list %v: %w", args, err)
 		}
 		all = append(all, one)
 	}
+	return all, nil
 }
