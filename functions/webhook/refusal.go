@@ -57,5 +57,5 @@ func refusal(err error) (reason string, answered *httpfunc.Error) {
 }
 
 func unauthorized(reason, message string) *httpfunc.Error {
-	return &httpfunc.Error{Status: http.StatusUnauthorized, Reason: reason, Message: message}
+	return httpfunc.Reasonf(http.StatusUnauthorized, reason, "%s", message)
 }

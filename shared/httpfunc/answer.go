@@ -35,6 +35,11 @@ func Errorf(status int, format string, args ...any) *Error {
 	return &Error{Status: status, Message: fmt.Sprintf(format, args...)}
 }
 
+// Reasonf is Errorf with a reason.
+func Reasonf(status int, reason, format string, args ...any) *Error {
+	return &Error{Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
 func (e *Error) Error() string { return e.Message }
 
 const defaultRetryAfter = 5 * time.Second

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // The bounds on the memory that requests, verified or not, can take in one function [W7].
@@ -44,10 +47,8 @@ const (
 // Content-Length is larger. Behind OnlyPOST it reads for at most BodyTime, only while the body makes
 // progress, and only while all bodies together are within their bound. The error is an *Error.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	large := &Error{
-		Status: http.StatusRequestEntityTooLarge, Reason: tooLarge,
-		Message: fmt.Sprintf("the body is larger than the %d bytes that are read", MaxBody),
-	}
+	large := Reasonf(http.StatusRequestEntityTooLarge, tooLarge,
+		"the body is larger than the %d bytes that are read", MaxBody)
 	if r.ContentLength > MaxBody {
 		return nil, large
 	}
@@ -60,17 +61,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case errors.As(err, &more):
 		return nil, large
 	case errors.Is(err, errNoRoom):
-		return nil, &Error{Status: http.StatusServiceUnavailable, Reason: overload, Message: err.Error()}
+		return nil, Reasonf(http.StatusServiceUnavailable, overload, "%v", err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &Error{
-			Status: http.StatusRequestTimeout, Reason: slow,
-			Message: fmt.Sprintf("the body did not arrive within %s, or one of more than %d bytes brought less than %d in %s",
-				BodyTime, idleBody, paceBytes, paceTime),
-		}
+		return nil, Reasonf(http.StatusRequestTimeout, slow,
+			"the body did not arrive within %s, or one of more than %d bytes brought less than %d in %s",
+			BodyTime, idleBody, paceBytes, paceTime)
 	default:
-		return nil, &Error{
-			Status: http.StatusBadRequest, Reason: brokenOff, Message: "the body broke off: " + err.Error(),
-		}
+		return nil, Reasonf(http.StatusBadRequest, brokenOff, "the body broke off: %v", err)
 	}
 }
 
@@ -132,24 +129,20 @@ func (in *intake) pace(n int) {
 		return
 	}
 	in.paced = 0
-	if at := time.Now().Add(paceTime); at.Before(in.ends) {
-		_ = in.connection.SetReadDeadline(at)
-	} else {
-		_ = in.connection.SetReadDeadline(in.ends)
-	}
+	_ = in.connection.SetReadDeadline(operation.Earlier(time.Now().Add(paceTime), in.ends))
 }
 
 var errNoRoom = errors.New("too many bytes of requests are being handled; send it again later")
 
 // A room bounds the bodies of all requests to one function together.
 type room struct {
-	turns chan struct{} // a value for each large body that is being decoded
+	turns *semaphore.Weighted // for large bodies to be decoded
 
 	mu   sync.Mutex
 	held int // bytes
 }
 
-func newRoom() *room { return &room{turns: make(chan struct{}, maxDecoded)} }
+func newRoom() *room { return &room{turns: semaphore.NewWeighted(maxDecoded)} }
 
 type roomKey struct{}
 
@@ -161,19 +154,11 @@ func AwaitTurn(ctx context.Context, body []byte) (end func(), err error) {
 	if !bounded || len(body) <= smallBody {
 		return func() {}, nil
 	}
-	late := &Error{
-		Status: http.StatusServiceUnavailable, Reason: overload,
-		Message: "the request's time was over before its large body could be decoded; send it again later",
+	if ctx.Err() != nil || m.turns.Acquire(ctx, 1) != nil { // the first: also where there is a turn
+		return nil, Reasonf(http.StatusServiceUnavailable, overload,
+			"the request's time was over before its large body could be decoded; send it again later")
 	}
-	if ctx.Err() != nil {
-		return nil, late // also where there is a turn
-	}
-	select {
-	case m.turns <- struct{}{}:
-		return func() { <-m.turns }, nil
-	case <-ctx.Done():
-		return nil, late
-	}
+	return func() { m.turns.Release(1) }, nil
 }
 
 // reserve reserves n bytes for a body that holds had bytes already, and reports whether there was

@@ -103,12 +103,10 @@ func (s *stopper) stop() {
 }
 
 func (s *stopper) idleWithin(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-s.idle:
 		return true
-	case <-timer.C:
+	case <-time.After(d):
 		return false
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -70,10 +69,8 @@ func (s *Server) settledBatch(r *http.Request) (operation.Record, error) {
 	}
 	rec, err := s.Ledger.Operations.Read(r.Context(), operation.Key("batches/"+r.PathValue("id")))
 	if err == nil && !rec.Settled() {
-		err = &httpfunc.Error{
-			Status: http.StatusConflict, Reason: "not-settled", Message: fmt.Sprintf("%s has no results yet: it is %s; "+
-				"wait for its end with GET /operations/%s?wait=30s", rec.Key, rec.State, rec.Key),
-		}
+		err = httpfunc.Reasonf(http.StatusConflict, "not-settled", "%[1]s has no results yet: it is %[2]s; "+
+			"wait for its end with GET /operations/%[1]s?wait=30s", rec.Key, rec.State)
 	}
 	return rec, err
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -149,16 +148,12 @@ func (u uploadRequest) take(w http.ResponseWriter, r *http.Request) (int64, erro
 	case errors.As(err, new(*http.MaxBytesError)):
 		err = tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = &httpfunc.Error{
-			Status: http.StatusRequestTimeout, Reason: "slow-body",
-			Message: fmt.Sprintf("less than %d bytes came in %s; go on with what is missing", uploadPace, uploadTime),
-		}
+		err = httpfunc.Reasonf(http.StatusRequestTimeout, "slow-body",
+			"less than %d bytes came in %s; go on with what is missing", uploadPace, uploadTime)
 	case errors.As(err, new(*fs.PathError)):
 	case err != nil, u.ranged && unknown == nil && have <= u.to:
-		err = &httpfunc.Error{
-			Status: http.StatusBadRequest, Reason: "broken-off",
-			Message: fmt.Sprintf("the body broke off: %d bytes have arrived; go on with what is missing", have),
-		}
+		err = httpfunc.Reasonf(http.StatusBadRequest, "broken-off",
+			"the body broke off: %d bytes have arrived; go on with what is missing", have)
 	default:
 		err = unknown
 	}
@@ -174,7 +169,7 @@ func (u uploadRequest) unfit(w http.ResponseWriter, err error) error {
 		return invalid("input", problems)
 	case errors.Is(err, errOtherSum):
 		setOffset(w, 0, false)
-		return &httpfunc.Error{Status: http.StatusBadRequest, Reason: "other-sha256", Message: err.Error()}
+		return httpfunc.Reasonf(http.StatusBadRequest, "other-sha256", "%v", err)
 	default:
 		return err
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -61,10 +60,8 @@ func (s *Server) parseUpload(r *http.Request) (uploadRequest, error) {
 }
 
 func tooLarge() error {
-	return &httpfunc.Error{
-		Status: http.StatusRequestEntityTooLarge, Reason: "too-large",
-		Message: fmt.Sprintf("the input is larger than the %d bytes that are received; make several jobs of it", maxUpload),
-	}
+	return httpfunc.Reasonf(http.StatusRequestEntityTooLarge, "too-large",
+		"the input is larger than the %d bytes that are received; make several jobs of it", maxUpload)
 }
 
 // readRange reads a Content-Range.

@@ -142,7 +142,7 @@ func (s *Server) decideOperation(w http.ResponseWriter, r *http.Request) {
 	}
 	stands, words, err := actions.Cancel(r.Context(), key, d)
 	if answer, refused := errors.AsType[*api.Error](err); refused && answer.Refused() {
-		err = &httpfunc.Error{Status: http.StatusConflict, Reason: "refused-by-gemini", Message: err.Error()}
+		err = httpfunc.Reasonf(http.StatusConflict, "refused-by-gemini", "%v", err)
 	} else if errors.Is(err, cancel.ErrUnsupported) {
 		err = httpfunc.Errorf(http.StatusBadRequest, "%v", err)
 	}
