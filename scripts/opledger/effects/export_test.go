@@ -6,7 +6,6 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/open"
 	"github.com/opledger/opledger/scripts/opledger/terminal"
-	"github.com/opledger/opledger/shared/effect/spec"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -27,8 +26,7 @@ func (r ReplayOfDead) Run(ctx context.Context, outside terminal.Environment, w o
 	}
 	outside.Yes = true
 	command := replayer{
-		outside: outside, server: w.Server, topic: r.Topic, noWait: r.NoWait, timeout: r.Timeout, by: "ops",
-		hosts: spec.Receivers(w.Settings.Effects),
+		outside: outside, where: open.Location{Topic: r.Topic}, writer: w, noWait: r.NoWait, timeout: r.Timeout, by: "ops",
 	}
 	return command.replay(ctx, selection, "")
 }
@@ -37,7 +35,7 @@ func (r ReplayOfDead) Run(ctx context.Context, outside terminal.Environment, w o
 func CheckRule(
 	ctx context.Context, outside terminal.Environment, w open.Writer, key operation.Key, effect string,
 ) error {
-	r := replayer{outside: outside, server: w.Server, topic: "effects"}
+	r := replayer{outside: outside, where: open.Location{Topic: "effects"}, writer: w}
 	return r.checkRules(ctx, []replayTarget{{Operation: key, Effect: effect, Status: unplanned}})
 }
 

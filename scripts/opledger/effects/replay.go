@@ -72,10 +72,13 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 			if err := errors.Join(selection.parse(args, time.Now()), nonceErr, err); err != nil {
 				return terminal.Usage(err)
 			}
-			r.outside = outside
-			return withReplayer(cmd.Context(), r, settings, where, func(r *replayer) error {
-				return r.replay(cmd.Context(), selection, nonce)
-			})
+			r.outside, r.where = outside, where
+			r.where.ReadOnly = r.dryRun
+			r.writer, err = open.Write(cmd.Context(), outside, settings.Server(), r.where, server.Options{})
+			if err != nil {
+				return err
+			}
+			return errors.Join(r.replay(cmd.Context(), selection, nonce), r.writer.Close())
 		},
 	}
 	open.WriterFlags(cmd, &outside)
@@ -89,15 +92,11 @@ func NewReplay(outside terminal.Environment) *cobra.Command {
 // A replayer publishes messages for selected effects, or runs them in this process.
 type replayer struct {
 	outside        terminal.Environment
-	server         *server.Server
-	where          open.Location
-	topic          string // empty: effects are run in this process
-	paused         bool   // effects are not run in this process, only accepted
-	left           bool   // effects are left to serve
+	where          open.Location // without a topic effects are run in this process, or left to serve
+	writer         open.Writer
 	by             string
 	dryRun, noWait bool
-	timeout        time.Duration     // of the waiting; 0: none
-	hosts          map[string]string // the receivers of effects that the settings name
+	timeout        time.Duration // of the waiting; 0: none
 }
 
 func (r *replayer) flags(cmd *cobra.Command) {
@@ -109,28 +108,14 @@ func (r *replayer) flags(cmd *cobra.Command) {
 }
 
 // here reports whether the effects are run in this process.
-func (r *replayer) here() bool { return r.topic == "" && !r.left }
+func (r *replayer) here() bool { return r.where.Topic == "" && !r.writer.Left }
 
 // nothing says that nothing has begun.
 func (r *replayer) nothing() string {
-	if r.topic == "" {
+	if r.where.Topic == "" {
 		return "nothing was run"
 	}
 	return "nothing was published"
-}
-
-// withReplayer opens the ledger and the topic for do, and closes them.
-func withReplayer(
-	ctx context.Context, r replayer, settings open.WriterSettings, where open.Location, do func(*replayer) error,
-) error {
-	where.ReadOnly = r.dryRun
-	w, err := open.Write(ctx, r.outside, settings.Server(), where, server.Options{})
-	if err != nil {
-		return err
-	}
-	r.server, r.where, r.topic, r.paused, r.left = w.Server, where, where.Topic, w.Paused, w.Left
-	r.hosts = spec.Receivers(w.Settings.Effects)
-	return errors.Join(do(&r), w.Close())
 }
 
 // A replayRun is what one call of replay does.
@@ -146,8 +131,8 @@ type replayRun struct {
 // replay selects effects, asks where it must, sends a message for each, and prints what became of
 // them.
 func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce string) error {
-	if r.topic == "" && selection.mayMiss() {
-		selection.serve, selection.own = r.where.Serve(ctx), !r.left
+	if r.where.Topic == "" && selection.mayMiss() {
+		selection.serve, selection.own = r.where.Serve(ctx), !r.writer.Left
 	}
 	run, err := r.choose(ctx, selection, nonce)
 	if err != nil {
@@ -185,9 +170,9 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 	}
 	err = r.send(ctx, run, len(run.targets))
 	var unasked error
-	if err == nil && r.left {
-		unasked = r.server.Wake(ctx)
-		r.noWait = r.noWait || r.paused || unasked != nil
+	if err == nil && r.writer.Left {
+		unasked = r.writer.Wake(ctx)
+		r.noWait = r.noWait || r.writer.Paused || unasked != nil
 	}
 	waits := !r.here() && !r.noWait
 	switch {
@@ -195,10 +180,10 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 		waiting, cancel := r.bounded(ctx)
 		defer cancel()
 		err = r.wait(waiting, run, indices(len(run.targets)))
-	case err == nil && r.left:
+	case err == nil && r.writer.Left:
 		_, err = r.look(ctx, run, indices(run.sent))
 	}
-	if err == nil && unasked != nil && !r.paused {
+	if err == nil && unasked != nil && !r.writer.Paused {
 		err = fmt.Errorf("not done: %w; %s", unasked, r.where.ServeAgain(unasked))
 	}
 	if err == nil && selection.without != "" {
@@ -212,11 +197,11 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, nonce 
 
 // choose returns the run that the selection makes.
 func (r *replayer) choose(ctx context.Context, selection replaySelection, nonce string) (*replayRun, error) {
-	now, err := r.server.Ledger.Now(ctx)
+	now, err := r.writer.Ledger.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := selection.find(ctx, r.server.Ledger, r.hosts)
+	found, err := selection.find(ctx, r.writer.Ledger, spec.Receivers(r.writer.Settings.Effects))
 	if err != nil {
 		return nil, open.WithRemedy(err, r.outside)
 	}

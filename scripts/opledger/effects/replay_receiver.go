@@ -104,7 +104,7 @@ func (r *replayer) stranded(run *replayRun) error {
 	}
 	here := ""
 	switch {
-	case r.left:
+	case r.writer.Left:
 		here = r.orHere(nil)
 	case run.waiting.N > 0:
 		here = ", or select what is to run here by a name or by --receiver, without --dead"
@@ -117,10 +117,10 @@ func (r *replayer) stranded(run *replayRun) error {
 // canTry returns an error where no receiver can be tried now: in a pause, and where the effects would be left to a
 // serve that does not answer, so that nothing would say what the receiver does.
 func (r *replayer) canTry(ctx context.Context, run *replayRun) error {
-	if r.paused {
+	if r.writer.Paused {
 		return fmt.Errorf("effects are paused, so that no receiver can be tried; %s", r.nothing())
 	}
-	if !r.left {
+	if !r.writer.Left {
 		return nil
 	}
 	err := r.where.AskServe(ctx, "/unperformable", nil, nil)
@@ -135,7 +135,7 @@ func (r *replayer) canTry(ctx context.Context, run *replayRun) error {
 // not run an effect of --forward-to, which only serve signs as it did before, and may post to this machine.
 func (r *replayer) orHere(targets []replayTarget) string {
 	if slices.ContainsFunc(targets, replayTarget.forwards) ||
-		ledger.Plans(r.server.Ledger.Settings().Rules, overview.ForwardEffect) {
+		ledger.Plans(r.writer.Ledger.Settings().Rules, overview.ForwardEffect) {
 		return ""
 	}
 	return ", or set OPLEDGER_EFFECTS, and each variable OPLEDGER_EFFECT_…, here as serve has them"
@@ -174,7 +174,7 @@ func (r *replayer) carefully(ctx context.Context, run *replayRun) error {
 
 // wake has serve run what was left to it, where it was: the targets from the first on that were sent.
 func (r *replayer) wake(ctx context.Context, run *replayRun, first int) error {
-	err := r.server.Wake(ctx)
+	err := r.writer.Wake(ctx)
 	if err == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 			Outcomes  map[string]int `json:"outcomes,omitempty"`
 			Rerun     string         `json:"rerun,omitempty"`
 			Paused    bool           `json:"paused,omitempty"` // effects run when the pause ends
-		}{Effects: append([]replayTarget{}, targets...), Published: run.sent, Rerun: run.nonce, Paused: r.paused}
+		}{Effects: append([]replayTarget{}, targets...), Published: run.sent, Rerun: run.nonce, Paused: r.writer.Paused}
 		if ran && !r.unwatched() {
 			report.Outcomes = countOutcomes(targets)
 		}
@@ -55,15 +55,15 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		out.Line("nothing to run again: " + run.none)
 	case !ran:
 		out.Line("would run " + howMany(targets) + " again; " + r.nothing())
-	case r.paused:
+	case r.writer.Paused:
 		out.Line("effects are paused: accepted " + howMany(sent) +
 			"; the open ones run when the pause ends, and serve sweeps")
-	case r.unwatched() && r.left:
+	case r.unwatched() && r.writer.Left:
 		out.Line("left " + howMany(sent) + " to serve; opledger show NAME shows the outcome")
 	case r.unwatched():
 		out.Line("published a message for each of " + howMany(sent) +
 			"; opledger show NAME shows the outcome, opledger status what is dead again")
-	case r.left:
+	case r.writer.Left:
 		out.Line("asked serve for " + howMany(sent))
 		out.Line(outcomes(targets))
 	case !r.here():

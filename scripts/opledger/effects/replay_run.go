@@ -20,18 +20,18 @@ import (
 // checkRules refuses an effect that was never planned and that no rule here plans: this process
 // cannot run it. With a topic it only warns, because the deployed function may have such a rule.
 func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error {
-	rules := ledger.RuleNames(r.server.Ledger.Settings().Rules)
+	rules := ledger.RuleNames(r.writer.Ledger.Settings().Rules)
 	for _, target := range targets {
 		if target.Status != unplanned || slices.Contains(rules, target.Effect) {
 			continue
 		}
-		rec, err := recordOrAlerts(ctx, r.server.Ledger, target.Operation)
+		rec, err := recordOrAlerts(ctx, r.writer.Ledger, target.Operation)
 		if err != nil {
 			return err
 		}
 		err = noEffect(rec, target.Effect, ", nor does OPLEDGER_EFFECTS or --forward-to of serve name it",
 			open.NamedFlag(r.outside), rules...)
-		if r.topic == "" {
+		if r.where.Topic == "" {
 			return err
 		}
 		r.outside.Note("%v", err)
@@ -57,7 +57,7 @@ func (r *replayer) send(ctx context.Context, run *replayRun, until int) error {
 		case r.here():
 			*target, err = r.run(ctx, m, *target)
 		default:
-			err = r.server.Publish(ctx, m)
+			err = r.writer.Publish(ctx, m)
 		}
 		if err != nil {
 			return r.stopped(run, err)
@@ -85,9 +85,9 @@ func (r *replayer) stopped(run *replayRun, why error) error {
 
 // run handles a message in this process, and returns its run with the status after it.
 func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarget) (replayTarget, error) {
-	report, _ := r.server.Run(ctx, m) // the log has the error, and the ledger the outcome
-	r.server.Drain(ctx)               // what the attempt published
-	rec, err := recordOrAlerts(ctx, r.server.Ledger, target.Operation)
+	report, _ := r.writer.Run(ctx, m) // the log has the error, and the ledger the outcome
+	r.writer.Drain(ctx)               // what the attempt published
+	rec, err := recordOrAlerts(ctx, r.writer.Ledger, target.Operation)
 	if err != nil {
 		return target, err
 	}
@@ -100,7 +100,7 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 	}
 	target.ClaimableAt = time.Time{}
 	if report.Outcome == effect.Early || report.Outcome == effect.Failed {
-		effects, _, err := r.server.Ledger.Effects.Read(ctx,
+		effects, _, err := r.writer.Ledger.Effects.Read(ctx,
 			ledger.EffectName{Operation: target.Operation, Effect: target.Effect})
 		if err != nil || len(effects) == 0 {
 			return target, err
@@ -116,7 +116,7 @@ func (r *replayer) undone(targets []replayTarget) error {
 	var left, open, unknown, forwarded, newer int
 	for _, target := range targets {
 		switch {
-		case target.Status == operation.EffectDone, r.paused && target.Status == operation.EffectOpen:
+		case target.Status == operation.EffectDone, r.writer.Paused && target.Status == operation.EffectOpen:
 			continue
 		case target.unknown && target.forwards():
 			forwarded++

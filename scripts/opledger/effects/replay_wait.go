@@ -70,7 +70,7 @@ const mostSiblings = 10
 func (r *replayer) noteSibling(ctx context.Context, run *replayRun, waiting []int) error {
 	for _, i := range waiting[:min(mostSiblings, len(waiting))] {
 		target := run.targets[i]
-		rec, err := recordOrAlerts(ctx, r.server.Ledger, target.Operation)
+		rec, err := recordOrAlerts(ctx, r.writer.Ledger, target.Operation)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (r *replayer) noteSibling(ctx context.Context, run *replayRun, waiting []in
 				siblings = append(siblings, ledger.EffectName{Operation: target.Operation, Effect: name})
 			}
 		}
-		effects, _, err := r.server.Ledger.Effects.Read(ctx, siblings...)
+		effects, _, err := r.writer.Ledger.Effects.Read(ctx, siblings...)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (r *replayer) look(ctx context.Context, run *replayRun, some []int) (open [
 			names = append(names, ledger.EffectName{Operation: target.Operation, Effect: target.Effect})
 			waiting[ledger.EffectPath(target.Operation, target.Effect)] = i
 		}
-		effects, broken, err := r.server.Ledger.Effects.Read(ctx, names...)
+		effects, broken, err := r.writer.Ledger.Effects.Read(ctx, names...)
 		if err != nil {
 			return nil, err
 		}

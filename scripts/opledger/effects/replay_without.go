@@ -65,11 +65,11 @@ func (r *replayer) endLeftOut(ctx context.Context, run *replayRun) error {
 	if narrowed || len(run.broken) > 0 || slices.ContainsFunc(run.targets, unknown) {
 		return nil
 	}
-	effect, err := r.server.Ledger.Effects.FindLeftOut(ctx, run.selection.without)
+	effect, err := r.writer.Ledger.Effects.FindLeftOut(ctx, run.selection.without)
 	if err != nil || effect.Lasts() || effect.Resolved != nil {
 		return err
 	}
-	_, err = r.server.Ledger.Effects.ResolveLeftOut(ctx, run.selection.without, ledger.Decision{
+	_, err = r.writer.Ledger.Effects.ResolveLeftOut(ctx, run.selection.without, ledger.Decision{
 		By: r.by, Why: "opledger replay --without planned it for each operation that ended without it",
 	})
 	return err
