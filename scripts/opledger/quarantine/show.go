@@ -29,26 +29,22 @@ func newShow(outside terminal.Environment) *cobra.Command {
 			"  opledger quarantine show msg_2x… --body > body.json",
 		Args: terminal.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var q ledger.Quarantined
-			var body []byte
-			err := open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) (err error) {
-				q, body, err = l.Quarantine.Read(cmd.Context(), args[0])
-				return withQuarantineRemedy(err, open.NamedFlag(outside))
+			return open.Reader(cmd.Context(), outside, func(l *ledger.Ledger) error {
+				q, body, err := l.Quarantine.Read(cmd.Context(), args[0])
+				switch {
+				case err != nil:
+					return withQuarantineRemedy(err, open.NamedFlag(outside))
+				case bodyOnly && isTerminal(outside.Out):
+					return terminal.Usage(errBodyOnTerminal)
+				case bodyOnly:
+					_, err = outside.Out.Write(body)
+					return err
+				case outside.JSON:
+					q.Body = nil
+					return terminal.PrintJSON(outside.Out, map[string]any{"delivery": q, "body": string(body)})
+				}
+				return printQuarantined(outside.Out, q, body)
 			})
-			if err != nil {
-				return err
-			}
-			switch {
-			case bodyOnly && isTerminal(outside.Out):
-				return terminal.Usage(errBodyOnTerminal)
-			case bodyOnly:
-				_, err = outside.Out.Write(body)
-				return err
-			case outside.JSON:
-				q.Body = nil
-				return terminal.PrintJSON(outside.Out, map[string]any{"delivery": q, "body": string(body)})
-			}
-			return printQuarantined(outside.Out, q, body)
 		},
 	}
 	open.LedgerFlags(cmd, &outside)
