@@ -247,19 +247,13 @@ func (a *webhookAdmin) checkSecrets(hook webhooks.Webhook, known []knownSecret) 
 	}
 	var findings []finding
 	for _, listed := range hook.Secrets {
-		where := ""
-		for _, one := range known {
-			if listed.Of(one.text) {
-				where = one.where
-				break
-			}
-		}
+		i := slices.IndexFunc(known, func(one knownSecret) bool { return listed.Of(one.text) })
 		switch {
-		case where != "" && listed.Expires.IsZero():
-			findings = append(findings, ok("%s signs with %s, which is %s", hook.ID, listed.Truncated, where))
-		case where != "":
+		case i >= 0 && listed.Expires.IsZero():
+			findings = append(findings, ok("%s signs with %s, which is %s", hook.ID, listed.Truncated, known[i].where))
+		case i >= 0:
 			findings = append(findings, ok("%s signs with %s until %s, which is %s", hook.ID, listed.Truncated,
-				phrase.LocalTime(listed.Expires), where))
+				phrase.LocalTime(listed.Expires), known[i].where))
 		case listed.Expires.IsZero():
 			findings = append(findings, wrong(a.rotates(hook.ID),
 				"%s signs with %s, which the webhook function does not know", hook.ID, listed.Truncated))
