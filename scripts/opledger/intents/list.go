@@ -73,7 +73,7 @@ func listIntents(
 	total := func() (ledger.Total, error) { return l.Intents.CountWaiting(ctx) }
 	return errors.Join(
 		terminal.PrintPage(w, s, page, "no intent waits for its operation", headings, row),
-		terminal.PrintMore(w, len(page.Items)+len(page.Broken), total, page.Next),
+		terminal.PrintMore(w, page, total),
 	)
 }
 

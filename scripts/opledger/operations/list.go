@@ -160,7 +160,7 @@ func (q listing) printMore(
 	if !q.filter.Counted() {
 		total = nil
 	}
-	return terminal.PrintMore(w, len(page.Items)+len(page.Broken), total, page.Next)
+	return terminal.PrintMore(w, page, total)
 }
 
 func printOperations(

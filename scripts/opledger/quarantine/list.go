@@ -71,6 +71,5 @@ func printQuarantine(
 				phrase.Quarantined(q), phrase.Safe(diag.Cut(q.Detail, 120)),
 			}
 		})
-	return errors.Join(err,
-		terminal.PrintMore(outside.Out, len(page.Items)+len(page.Broken), total, page.Next))
+	return errors.Join(err, terminal.PrintMore(outside.Out, page, total))
 }

@@ -43,8 +43,8 @@ func PrintPage[T any](
 
 // PrintMore says of how many a page shows so many, and how to continue. Of the last page it says
 // nothing. A nil total is not said.
-func PrintMore(w io.Writer, shown int, total func() (ledger.Total, error), next ledger.Cursor) error {
-	if next.Path == "" {
+func PrintMore[T any](w io.Writer, page ledger.Page[T], total func() (ledger.Total, error)) error {
+	if page.Next.Path == "" {
 		return nil
 	}
 	share := ""
@@ -53,9 +53,9 @@ func PrintMore(w io.Writer, shown int, total func() (ledger.Total, error), next 
 		if err != nil {
 			return err
 		}
-		share = fmt.Sprintf("%d of %s\n", shown, all)
+		share = fmt.Sprintf("%d of %s\n", len(page.Items)+len(page.Broken), all)
 	}
-	_, err := fmt.Fprintf(w, "%smore: --after %s\n", share, phrase.Cursor(next))
+	_, err := fmt.Fprintf(w, "%smore: --after %s\n", share, phrase.Cursor(page.Next))
 	return err
 }
 
