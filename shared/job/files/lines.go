@@ -13,9 +13,6 @@ import (
 	"github.com/opledger/opledger/shared/storage"
 )
 
-// MaxLine bounds a line of an input, in bytes.
-const MaxLine = 32 << 20
-
 // Open returns the bytes of sources, one behind the other. Each is opened when it is read.
 func Open(ctx context.Context, s storage.Storage, sources []job.Source) io.ReadCloser {
 	return &chain{ctx: ctx, storage: s, rest: sources}
@@ -102,7 +99,7 @@ func Requests(
 
 // Scan returns the lines of content, without their newlines. A line is valid until the next. An error is
 // the last.
-func Scan(content io.Reader) iter.Seq2[[]byte, error] { return scan(content, MaxLine) }
+func Scan(content io.Reader) iter.Seq2[[]byte, error] { return scan(content, job.MaxLineBytes) }
 
 // scan is Scan with a bound of a line, in bytes.
 func scan(content io.Reader, most int) iter.Seq2[[]byte, error] {

@@ -62,7 +62,7 @@ func TestLinesOfNoObject(t *testing.T) {
 // TestScanLongest: the longest line that may be is read, and a longer one is refused.
 func TestScanLongest(t *testing.T) {
 	t.Parallel()
-	for length, want := range map[int]error{files.MaxLine: nil, files.MaxLine + 1: bufio.ErrTooLong} {
+	for length, want := range map[int]error{job.MaxLineBytes: nil, job.MaxLineBytes + 1: bufio.ErrTooLong} {
 		content := strings.NewReader(strings.Repeat("x", length) + "\nnext\n")
 		var lengths []int
 		var last error

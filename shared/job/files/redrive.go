@@ -79,7 +79,7 @@ func canonical(
 }
 
 // mostFailed bounds a line of failed.jsonl, in bytes: it has the answer beside the request.
-const mostFailed = 4 * MaxLine
+const mostFailed = 4 * job.MaxLineBytes
 
 // pick writes the requests of failed.jsonl that have one of the outcomes, without what became of them.
 func pick(failed io.Reader, outcomes []job.Outcome, to io.Writer) error {
