@@ -43,7 +43,7 @@ func TestSoak(t *testing.T) {
 	})
 	t.Run("firestore", func(t *testing.T) {
 		if !harness.Thorough(t) {
-			t.Skip("TestCloudSIGKILL, TestCloudKilledAtEveryPoint and TestCloudStoreComesLater have each trouble of its own")
+			t.Skip("the gate and longer runs have it; here TestCloudSIGKILL kills the same processes over Firestore")
 		}
 		t.Parallel()
 		c := newSoakedCloud(t)
