@@ -4,12 +4,12 @@
 // between Gemini redelivers it, and the ledger knows it by its id: a duplicate. Effects that were
 // planned and not published by then are published by the next reconcile pass.
 //
-// A dynamic webhook's token proves who sent a delivery, but does not cover its body. Such a
-// delivery is unverified. Gemini is asked for the operation's state, and the delivery is confirmed
-// only if Gemini reports the same.
+// A static webhook signs the body. A dynamic webhook's token proves who sent a delivery, but does not cover
+// its body. Such a delivery is unverified: Gemini is asked for the operation, and the delivery is ingested
+// only if Gemini reports the same state.
 //
 //	delivery                                       answer
-//	wrong signature, time outside the tolerance    401, nothing written [W1, W2]
+//	wrong signature or token, time not tolerated   401, nothing written [W1, W2]
 //	not POST, body too large                       405, 413, nothing written [W7]
 //	body too slow, bodies fill the memory          408, 503, nothing written [W7]
 //	ingested: applied, dropped, duplicate, conflict  200 [M8, W4]
@@ -21,7 +21,7 @@
 //	the store does not commit within Timeout       503 with Retry-After [W3]
 //	a newer revision of opledger wrote the record  503 with Retry-After [L6]
 //
-// Gemini redelivers after a 503. The numbers in brackets are those of shared/RULES.md.
+// Gemini redelivers what is not answered 2xx, for 24 hours. The numbers in brackets are those of shared/RULES.md.
 package webhook
 
 import (
@@ -46,14 +46,14 @@ import (
 type Options struct {
 	Ledger *ledger.Ledger
 	Gate   *trust.Gate
-	// Confirm is the policy: which deliveries are unverified. Confirmer asks Gemini about those. It may be
-	// nil if the policy leaves none.
+	// Confirm says which deliveries are unverified. Confirmer asks Gemini about those. It may be nil if
+	// there are none.
 	Confirm   trust.Policy
 	Confirmer *confirm.Confirmer
 	// Count, if not nil, is called once for each delivery that is refused, with the reason, or accepted,
 	// with "". It is not called for an accepted delivery of the canary. It must not block.
 	Count func(refused string)
-	// Timeout bounds the handling of one delivery. Gemini waits longer than 10 s for an answer.
+	// Timeout bounds the handling of one delivery. Up to 10 s are safe: Gemini waits for an answer for longer.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -87,8 +87,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()
 	r = r.WithContext(ctx)
-	// The gate reads the body only if the headers have the right form. A forger can write such headers, so
-	// ReadBody bounds the bodies. read keeps the body: the gate reads it only for a static signature.
+	// For a static webhook the gate reads the body, once the headers have the right form: anybody can write
+	// such headers, so ReadBody bounds size and time. For a dynamic one the body is read after it.
 	read := sync.OnceValues(func() ([]byte, error) { return httpfunc.ReadBody(w, r) })
 	proof, err := h.Gate.Verify(ctx, r.Header, read, h.Now())
 	var body []byte
@@ -152,7 +152,7 @@ func (h handler) logAccepted(r *http.Request, receipt ledger.Receipt, proof trus
 		event = "canary" // no metric counts it: it does not come from Gemini
 	}
 	line := fieldsOf(r)
-	if receipt.Correlated { // as rarely as the next: a line is short
+	if receipt.Correlated { // like the next ones only where it holds: each delivery has a line
 		line = append(line, slog.Bool("correlated", true))
 	}
 	if receipt.Disputed != "" {
@@ -185,8 +185,8 @@ func (h handler) logAccepted(r *http.Request, receipt ledger.Receipt, proof trus
 }
 
 // fail logs a delivery that was not accepted, and answers so that Gemini redelivers it. The answer is 503
-// if it was not confirmed or Timeout was over; else [httpfunc.WriteError] chooses the status. The commit
-// may have been made all the same: then the redelivery is a duplicate.
+// if it was not confirmed or Timeout was over; else [httpfunc.WriteError] chooses the status. The commit may
+// have been made all the same: then the redelivery is a duplicate.
 func (h handler) fail(w http.ResponseWriter, r *http.Request, receipt ledger.Receipt, err error) {
 	level, outcome, reason, answer := slog.LevelError, httpfunc.OutcomeOf(err), "", err
 	if unconfirmed, ok := errors.AsType[*confirm.UnconfirmedError](err); ok {

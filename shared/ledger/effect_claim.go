@@ -15,13 +15,13 @@ type Verdict string
 
 // The verdicts of a claim.
 const (
-	// Claimed: granted. The attempt ends with Finish, MarkDead or Release, or with Continue if its time is
-	// over.
+	// Claimed: granted. The attempt ends with Finish, MarkDead or Release, or with Continue if the worker has
+	// no time left for the rest of it.
 	Claimed    Verdict = "claimed"
 	Absent     Verdict = "absent"      // there is no such effect: nothing to do
 	Done       Verdict = "done"        // it is done: nothing to do
 	Dead       Verdict = "dead"        // it is dead: nothing to do until an operator replays it
-	Held       Verdict = "held"        // another worker holds it or a sibling run: try again after RetryAfter
+	Held       Verdict = "held"        // another worker holds it, or a sibling run of it: try again after RetryAfter
 	BackingOff Verdict = "backing-off" // it waits to be retried: try again after RetryAfter
 	Exhausted  Verdict = "exhausted"   // this claim found too many expired leases, and marked it dead
 )
@@ -32,7 +32,8 @@ type Grant struct {
 	Lease   Lease // of a granted claim; else zero
 	// RetryAfter is the rest of the lease that prevents the claim, or of the back-off.
 	RetryAfter time.Duration
-	// LastError is the effect's last failure if the claim was not granted; empty if no attempt failed.
+	// LastError is the effect's last failure, or that its leases expired, if the claim was not granted; empty
+	// if there is none.
 	LastError string
 }
 
@@ -52,7 +53,7 @@ type Lease struct {
 	FailingSince   time.Time
 	IdempotencyKey string
 	Payload        []byte // the same on every attempt
-	// Trace is that in which the operation was submitted; empty: there is none.
+	// Trace is the trace of the operation's submission; empty: there is none.
 	Trace operation.TraceParent
 	// Progress says, of an effect that runs once per item, which items were done when it was claimed.
 	Progress ItemProgress
@@ -64,16 +65,18 @@ var ErrLeaseLost = errors.New("the lease was lost")
 
 // Claim requests the right to run an effect. Of concurrent callers at most one is granted it [S3],
 // because every write is conditional on the version that was read. It decides by the effect's document
-// and its sibling runs. These are the effect's first run and its reruns; at most one of them holds a
-// lease at a time [S8]. Claim fails if it cannot read the operation's record, for example because a newer
-// revision wrote it (ErrNewer [L6]): the outcome of the attempt could not be recorded there.
+// and those of its sibling runs: an effect's first run and its reruns have a document each, and at most
+// one of them is CLAIMED at a time [S8]. An expired lease of a sibling refuses the claim, too, because its
+// worker may extend it. Where nothing refuses, Claim fails if it cannot read the operation's record, for
+// example because a newer revision wrote it (ErrNewer [L6]): the outcome could not be recorded there.
 //
 // A grant writes the effect. If the effect has siblings, the grant writes the record as well, so that
-// concurrent claims of siblings conflict. Exhausted writes both. Any other verdict writes nothing.
+// concurrent claims of siblings conflict; to plan the first rerun writes the effect, and conflicts with its
+// claim. Exhausted writes both. Any other verdict writes nothing.
 //
-// Within a call a commit whose answer was lost is recognized by the nonce. If Claim returns an error,
-// its commit may still have been made. Then no worker holds the lease: other claims are Held until it
-// expires, and it counts as one expired lease. Errors: as Ingest.
+// A commit whose answer was lost is recognized by the nonce of the call. If Claim returns an error,
+// its commit may still have been made. Then no worker has the lease that was granted: other claims are
+// Held until it expires, and it counts as one expired lease. Errors: as Ingest.
 func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
@@ -91,9 +94,9 @@ func (l Effects) Claim(ctx context.Context, key operation.Key, name string) (Gra
 	return grant, nil
 }
 
-// claim is one try of Claim. docs[0] is the effect, docs[1] the operation's record. seized is a pointer,
-// because a later try may find our own commit made, whose answer was lost. The effect no longer shows then
-// that the commit took over an expired lease.
+// claim is one try of Claim. docs[0] is the effect, docs[1] the operation's record. seized says whether the
+// claim took over an expired lease. It outlives a try: if the next one finds our own commit made, whose
+// answer was lost, the effect no longer shows it.
 func (l *protocol) claim(
 	ctx context.Context, docs []Document, effect Effect, now time.Time, owner string, seized *bool,
 ) (Grant, error) {
@@ -108,7 +111,7 @@ func (l *protocol) claim(
 		return Grant{}, err
 	}
 	*seized = effect.State == EffectClaimed
-	effect.Owner, effect.Unanswered = owner, 0 // the sweep's messages are answered
+	effect.Owner, effect.Unanswered = owner, 0 // the messages that a pass sent for it have led to a claim
 	if *seized {
 		effect.closeAttempt(AttemptInterrupted, nil, effect.ClaimableAt)
 		effect.Interrupted++
@@ -137,12 +140,12 @@ func (l *protocol) claim(
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, rec, *seized)}, nil
 }
 
-// claimableFrom sets when the effect may next be claimed. The sweep sends a message for it then.
+// claimableFrom sets when the effect may next be claimed. A pass sends a message for it then, by DueAt.
 func (e *Effect) claimableFrom(at time.Time) { e.ClaimableAt, e.DueAt = at, at }
 
 // refusal returns the verdict by which the effect's own document refuses a claim of owner, and how long
-// to wait if it is Held or BackingOff. Claimed means that it does not refuse: the effect may be claimed,
-// or owner has already claimed it.
+// to wait if it is Held or BackingOff. Claimed stands for no refusal: the effect may be claimed, or owner
+// has already claimed it.
 func (e Effect) refusal(now time.Time, owner string) (Verdict, time.Duration) {
 	wait := max(e.ClaimableAt.Sub(now), 0)
 	switch {
@@ -227,7 +230,7 @@ func (l *protocol) withEffect(
 	})
 }
 
-// withLease is withEffect for the lease's effect, of which the lease must be held: else it returns ErrLeaseLost.
+// withLease is withEffect for the effect of a lease. Where the lease is no longer held it returns ErrLeaseLost.
 func (l *protocol) withLease(
 	ctx context.Context, lease Lease, doing string,
 	try func(effect Effect, read Snapshot) error, more ...Path,

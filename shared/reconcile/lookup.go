@@ -9,12 +9,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A look-up has five steps: mark, claim, ask, alert, ingest. A crash between them leaves an operation that
-// is claimed and has no answer. It is due again an interval later: where its claim put it off for longer, a
-// mark says so, and a later pass makes it due [R6].
+// A look-up has five steps: mark, claim, ask, alert, ingest. A claim makes the operation due at its next
+// look-up, which may be hours away. A crash after it leaves an operation that is claimed and has no answer:
+// by its mark, made before the claim, a later pass makes it due at once [R6].
 
-// lookUp looks up every operation that was due when the pass began. A failure is counted and stops
-// nothing; the error is that the first page of them could not be read.
+// lookUp looks up every operation that was due when the pass began. A failure of one is counted and does
+// not stop the others. It returns an error only if the first page of due operations could not be read.
 func (p *pass) lookUp(ctx context.Context) error {
 	for _, err := range p.lookups.Recover(ctx) {
 		p.count.fail(ctx, "making due the operations of an interrupted pass", err)
@@ -41,9 +41,10 @@ func (p *pass) lookUp(ctx context.Context) error {
 }
 
 // lookUpOne claims an operation for this pass, gets its state from Gemini's list or by its name, and
-// ingests that. Only a request by name waits for the rate limit. The alert that it is stuck waits for the
-// answer, and is not sent if the operation has ended. It is sent if the look-up failed [R4]. An error means
-// that the pass has no time left.
+// ingests that. Of a job it takes the next steps, without a request. Only a request by name waits for the rate
+// limit. The alert that the operation is stuck waits for the answer, so that none is sent for one that has
+// ended. A look-up that failed does not prevent it [R4]; one that the end of the pass cut off does. An error
+// means that the pass has no time left.
 func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
 	due.DefersAlert = p.Ledger.Passes.StuckAlertDue(due, p.start)
 	if due.Record.Collection == operation.Jobs {
@@ -98,8 +99,8 @@ func (p *pass) alertStuck(ctx context.Context, claimed ledger.LookUpClaim) ledge
 // shows as running is asked for by its name at every twelfth look-up.
 const byNameEvery = 12
 
-// listed returns the answer of Gemini's list, and whether it suffices. "Running" does not where this
-// look-up may alert that the operation is stuck, and at every byNameEvery-th look-up [R6].
+// listed returns the answer of Gemini's list, and whether it suffices. A terminal state always does. Any
+// other does not if this look-up may alert that the operation is stuck, nor at every byNameEvery-th one [R6].
 func (p *pass) listed(due ledger.DueOperation) (lookup.Answer, bool) {
 	answer, found := p.listing.known(due.Record.Key)
 	byName := due.DefersAlert || (due.Record.LookUps+1)%byNameEvery == 0
@@ -116,8 +117,8 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// reportClaim counts and logs the result of a claim: a stuck operation, its alert, a failure to
-// publish that.
+// reportClaim counts and logs the result of a claim: a stuck operation, its alert, and that the alert's
+// effects could not be published.
 func (p *pass) reportClaim(ctx context.Context, claimed ledger.LookUpClaim) {
 	if claimed.Stuck {
 		p.count.add(&p.count.Stuck)
