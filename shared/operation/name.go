@@ -33,10 +33,13 @@ func Collections() []Collection {
 // ParseCollection returns the collection that word spells, in any case. The second result is false
 // for any other word.
 func ParseCollection(word string) (Collection, bool) {
-	for _, c := range append(Collections(), Jobs) {
+	for _, c := range Collections() {
 		if strings.EqualFold(word, string(c)) {
 			return c, true
 		}
+	}
+	if strings.EqualFold(word, string(Jobs)) { // not appended: that would allocate, for each name that is read
+		return Jobs, true
 	}
 	return "", false
 }

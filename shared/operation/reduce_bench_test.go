@@ -45,6 +45,21 @@ func TestReduceAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestCollectionAllocatesNothing: nor does the collection of a key, which each event is asked for several times.
+func TestCollectionAllocatesNothing(t *testing.T) {
+	for key, want := range map[operation.Key]operation.Collection{
+		"batches/abc": operation.Batches, "jobs/nightly": operation.Jobs, "files/abc": "",
+	} {
+		var got operation.Collection
+		if n := testing.AllocsPerRun(100, func() { got = key.Collection() }); n != 0 {
+			t.Errorf("%s: %v allocations", key, n)
+		}
+		if got != want {
+			t.Errorf("the collection of %s is %q, want %q", key, got, want)
+		}
+	}
+}
+
 // BenchmarkReduce: time and allocations of one decision, by its reason.
 func BenchmarkReduce(b *testing.B) {
 	for _, bench := range benchmarked(b) {
