@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,26 @@ func TestDescribe(t *testing.T) {
 	for _, no := range []string{secret, "AIza", "t0ken", "T0KEN", "hunter2"} {
 		if strings.Contains(text, no) {
 			t.Errorf("%s is in %s", no, text)
+		}
+	}
+}
+
+// TestDescribeTimes: a time is shown in UTC, as it is stored, and a duration that may be left out where it is not.
+func TestDescribeTimes(t *testing.T) {
+	t.Parallel()
+	type settings struct{ Ledger Ledger }
+	parsed, err := Parse[settings]([]string{
+		"OPLEDGER_RESTORED_AT=2026-11-21T15:00:00+01:00", "OPLEDGER_LOOKUP_MAX_INTERVAL=90m",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := Describe(parsed)
+	for _, want := range []Described{
+		{"OPLEDGER_RESTORED_AT", "2026-11-21T14:00:00Z"}, {"OPLEDGER_LOOKUP_MAX_INTERVAL", "1h30m0s"},
+	} {
+		if !slices.Contains(shown, want) {
+			t.Errorf("no %s in %s", want, shown)
 		}
 	}
 }
