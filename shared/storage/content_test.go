@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/test/itemworld"
 )
 
-// TestMemory: an object of 300 MB is created and read in the memory of a chunk.
+// TestMemory: an object of 40 MB is created and read in the memory of a chunk.
 func TestMemory(t *testing.T) {
 	const size = 40 << 20
 	for name, open := range map[string]func(testing.TB) *world{
@@ -39,15 +39,16 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A sink drops what is written to it, and measures at each 64th piece.
+// A sink drops what is written to it, and measures on its way.
 type sink struct {
-	look   func()
-	pieces int
+	look func()
+	size int
 }
 
 // Write implements io.Writer.
 func (s *sink) Write(p []byte) (int, error) {
-	if s.pieces++; s.pieces%64 == 0 {
+	const every = 8 << 20
+	if s.size += len(p); s.size%every < len(p) {
 		s.look()
 	}
 	return len(p), nil
