@@ -24,7 +24,7 @@ import (
 const (
 	// maxRequests bounds a file of requests, in bytes: Gemini takes no larger one.
 	maxRequests = 2 << 30
-	// maxRequest bounds one line of it, in bytes.
+	// maxRequest bounds one line of it, in bytes, without its line end.
 	maxRequest = 64 << 20
 	// listed is how many wrong lines of it an error lists.
 	listed = 20
@@ -82,7 +82,7 @@ func checkRequests(lines io.ReadSeeker) (int64, error) {
 	seen := map[[16]byte]int{} // the line of each key, whose digest takes less memory
 	var wrong wrongLines
 	scanner := bufio.NewScanner(lines)
-	scanner.Buffer(nil, maxRequest)
+	scanner.Buffer(make([]byte, 0, 64<<10), maxRequest+1)
 	n := 1
 	for ; scanner.Scan(); n++ {
 		wrong.add(n, checkRequest(bytes.TrimSpace(scanner.Bytes()), n, seen))

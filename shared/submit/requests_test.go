@@ -127,6 +127,12 @@ func TestRequestsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, says)
 		}
 	}
+	for length, says := range map[int]string{64 << 20: "it has no requests", 64<<20 + 1: "line 1: it has more than 6"} {
+		_, err := w.requests("c", strings.NewReader(strings.Repeat(" ", length)))
+		if w.wantError(err, submit.ErrInput); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("a line of %d bytes: %v", length, err)
+		}
+	}
 	_, err := w.requests("c", vast{})
 	w.wantError(err, submit.ErrInput)
 	_, err = w.submitter.Requests(t.Context(), operation.Submission{}, "", lines(1, "a"), nil)
