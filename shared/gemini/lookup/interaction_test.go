@@ -55,6 +55,7 @@ func TestLookupInteraction(t *testing.T) {
 			"M1 incomplete", interaction(`"status":"incomplete","errors":[{"code":"max_tokens","message":"cut"}]`),
 			in(operation.Failed, "incomplete", "cut"), "",
 		},
+		{"M1 a word of events", interaction(`"status":"expired"`), in(operation.Expired, "", ""), ""},
 		{"M1 budget exceeded", interaction(`"status":"budget_exceeded"`), in(operation.Failed, "budget_exceeded", ""), ""},
 		{
 			"K6 a correlation id",

@@ -10,7 +10,7 @@ import (
 )
 
 // A reading is an answer about one operation, while it is read and after. Each collection has a file with its own: its
-// own members, and its own words for states.
+// own members, and how it says its state.
 type reading interface {
 	// Members are what is read of the answer.
 	Members() api.Members
