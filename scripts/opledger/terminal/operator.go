@@ -21,10 +21,11 @@ func OperatorName() (string, error) {
 }
 
 // ByFlag adds --by to a command that records who asks for it: the user of this machine, unless another is named.
+// A --dry-run records nothing, and needs no one: not in a container, either, whose user has no name.
 func ByFlag(cmd *cobra.Command, by *string, usage string) {
 	cmd.Flags().StringVar(by, "by", "", usage+" (default the user of this machine)")
 	BeforeRun(cmd, func() (err error) {
-		if *by == "" {
+		if dryRun, _ := cmd.Flags().GetBool("dry-run"); *by == "" && !dryRun { // an error is of a command without one
 			*by, err = OperatorName()
 		}
 		return err
