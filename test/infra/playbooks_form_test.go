@@ -3,6 +3,7 @@ package infra_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,7 +123,9 @@ func TestGcloudKnowsTheCommands(t *testing.T) {
 	var lines []line
 	groups, seen, values := map[string]int{}, map[string]bool{}, regexp.MustCompile(`'[^']*'|"[^"]*"|=\S*`)
 	command := regexp.MustCompile(`(?m)\bgcloud [^|\n]*`)
-	for name, p := range readPlaybooks(t) {
+	playbooks := readPlaybooks(t)
+	for _, name := range slices.Sorted(maps.Keys(playbooks)) { // so that each run takes the same of a group
+		p := playbooks[name]
 		text := strings.ReplaceAll(strings.Join(slices.Concat(p.blocks["How many, and which error"], p.blocks["One first"],
 			p.blocks["Fix"], p.blocks["Over"]), ""), "\\\n", "")
 		for _, found := range command.FindAllString(text, -1) {
