@@ -127,7 +127,7 @@ func (l Quarantine) Add(ctx context.Context, s Suspect) (bool, error) {
 		if err != nil || snapshot.Documents[0].Exists() {
 			return err
 		}
-		err = l.commit(ctx, l.quarantine(s, body, snapshot.ReadTime)...)
+		err = l.commit(ctx, l.quarantineWrites(s, body, snapshot.ReadTime)...)
 		kept = !errors.Is(err, ErrConflict) // after a lost answer the document found counts as our own
 		return err
 	})
@@ -137,9 +137,9 @@ func (l Quarantine) Add(ctx context.Context, s Suspect) (bool, error) {
 // maxPartBytes keeps a part below MaxDocumentBytes, also where a store encodes bytes as text.
 const maxPartBytes = 512 << 10
 
-// quarantine returns the documents of a suspect: usually one, and more where its body does not fit
+// quarantineWrites returns the documents of a suspect: usually one, and more where its body does not fit
 // into one.
-func (l *protocol) quarantine(s Suspect, body []byte, now time.Time) []Write {
+func (l *protocol) quarantineWrites(s Suspect, body []byte, now time.Time) []Write {
 	parts := slices.Collect(slices.Chunk(body, maxPartBytes))
 	expire := now.Add(l.settings.Retention)
 	writes := []Write{{Path: quarantinePath(s.ID), Data: Quarantined{

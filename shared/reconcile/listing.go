@@ -74,7 +74,7 @@ func (l *listing) find(ctx context.Context, key operation.Key) (lookup.Answer, b
 // prepare reads as many more pages as pay off for these operations, which are about to be looked
 // up.
 func (l *listing) prepare(ctx context.Context, due []operation.Key) {
-	missing := func() (n int) {
+	missing := func() (n int) { // called with the lock held
 		for _, key := range due {
 			if _, found := l.batches[key]; !found {
 				n++
