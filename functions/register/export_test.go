@@ -13,7 +13,7 @@ var Build = functiontest.BuilderOf(build)
 
 // ParseRequest reads the body of POST /register.
 func ParseRequest(body []byte, now time.Time) error {
-	_, err := handler{}.parseRequest(httptest.NewRequest(http.MethodPost, "/register", http.NoBody), body, now)
+	_, err := handler{}.parseRequest(httptest.NewRequest(http.MethodPost, "/register", nil), body, now)
 	return err
 }
 

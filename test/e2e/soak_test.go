@@ -42,9 +42,7 @@ func TestSoak(t *testing.T) {
 		s.run()
 	})
 	t.Run("firestore", func(t *testing.T) {
-		if !harness.Thorough(t) {
-			t.Skip("the gate and longer runs have it; here TestCloudSIGKILL kills the same processes over Firestore")
-		}
+		harness.ThoroughOnly(t, "the soak on Firestore") // TestCloudSIGKILL kills the same processes over it
 		t.Parallel()
 		c := newSoakedCloud(t)
 		f := c.fleet(t, soakConfig(t, 22))

@@ -18,9 +18,7 @@ import (
 // at night: outside of the gate it is left out.
 func TestRestartFirestore(t *testing.T) {
 	t.Parallel()
-	if !harness.Thorough(t) {
-		t.Skip("the gate runs it")
-	}
+	harness.ThoroughOnly(t, "the restart of a Firestore emulator")
 	if _, err := emulator.Find(); err != nil {
 		harness.Missing(t, err.Error())
 	}

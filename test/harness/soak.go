@@ -15,9 +15,9 @@ const envSoak = "OPLEDGER_SOAK"
 //	night  what .ci/night sets: often enough to show a race that is lost once in some hundred times
 //	long   what an operator sets before a release: ten times as often, an hour or more
 //
-// No level leaves a test out. A lower one may leave out a case that takes long, or run each test with one of the cases
-// with which a higher one runs them all. What a test asserts stays the same, but for how much it must have seen. Any
-// other value fails the test.
+// No level leaves a test out, but for what [ThoroughOnly] names. A lower one may leave out a case that takes long, or
+// run each test with one of the cases with which a higher one runs them all. What a test asserts stays the same, but
+// for how much it must have seen. Any other value fails the test.
 func Soak[T any](t testing.TB, short, night, long T) T {
 	t.Helper()
 	switch level := os.Getenv(envSoak); level {
@@ -38,4 +38,12 @@ func Soak[T any](t testing.TB, short, night, long T) T {
 func Thorough(t testing.TB) bool {
 	t.Helper()
 	return os.Getenv(envRequire) == "1" || Soak(t, false, true, true)
+}
+
+// ThoroughOnly skips the test, and says what is left out, where it is not [Thorough]: never in the gate.
+func ThoroughOnly(t testing.TB, what string) {
+	t.Helper()
+	if !Thorough(t) {
+		t.Skipf("a short run leaves out %s: set %s=1, as .ci/run does", what, envRequire)
+	}
 }
